@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
 
 from omtl.experiment import schema
-from omtl.experiment.config import options
 from omtl.experiment.naming import SUPPORT
-from omtl.experiment.schema import check_names, keys_of
-from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
 from omtl.util.errors import UserError
 
 
@@ -367,39 +364,3 @@ def json_schema(file: str) -> dict[str, Any]:
     """Return the JSON Schema of one of the `FILES` of a paper."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
     return head | schema.json_schema(FILES[file])
-
-
-def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where: str) -> None:
-    """Refuse questions of a paper with a wrong column or place of a config value.
-
-    Parameters
-    ----------
-    asked : mapping
-        The questions by name.
-    columns : iterable of str
-        What the columns and panels of the paper are called.
-    where : str
-        What to call their place.
-
-    Raises
-    ------
-    UserError
-        With the closest known name.
-    """
-    known = list(columns)
-    for name, question in asked.items():
-        here = f"{where}, question {name}"
-        check_names(here, ("column", question.columns, known))
-        for patch in question.options.values():
-            for key in patch:
-                _check_place(here, *key.split("."))
-
-
-def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
-    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
-    check_names(where, ("group", [group], SPECS))
-    names = options(group) if name == "*" else [name]
-    check_names(where, (group, names, options(group)))
-    kind = SPECS[group]
-    keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
-    check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import Question, Readings
 from omtl.experiment.papers import paper_file, paper_files
-from omtl.experiment.schema import Frozen, choose, read_file, read_yaml
-from omtl.experiment.specs import Spec
+from omtl.experiment.schema import Frozen, check_names, choose, keys_of, read_file, read_yaml
+from omtl.experiment.specs import SPECS, ProtocolSpec, Spec, known_settings
 
 S = TypeVar("S", bound=Spec)
 
@@ -19,6 +19,42 @@ def questions(paper: str) -> Mapping[str, Question]:
     """Return a paper's open questions by name, from its ``readings.yaml``; raise UserError if it
     is wrong."""
     return read_file(Readings, paper_file(paper, "readings.yaml")).questions
+
+
+def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where: str) -> None:
+    """Refuse questions of a paper with a wrong column or place of a config value.
+
+    Parameters
+    ----------
+    asked : mapping
+        The questions by name.
+    columns : iterable of str
+        What the columns and panels of the paper are called.
+    where : str
+        What to call their place.
+
+    Raises
+    ------
+    UserError
+        With the closest known name.
+    """
+    known = list(columns)
+    for name, question in asked.items():
+        here = f"{where}, question {name}"
+        check_names(here, ("column", question.columns, known))
+        for patch in question.options.values():
+            for key in patch:
+                _check_place(here, *key.split("."))
+
+
+def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
+    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
+    check_names(where, ("group", [group], SPECS))
+    names = options(group) if name == "*" else [name]
+    check_names(where, (group, names, options(group)))
+    kind = SPECS[group]
+    keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
+    check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))
 
 
 @dataclass(frozen=True, kw_only=True)

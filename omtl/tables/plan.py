@@ -15,11 +15,10 @@ from omtl.experiment.descriptions import (
     FigureDescription,
     Row,
     TableDescription,
-    check_questions,
 )
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
-from omtl.experiment.readings import Reading, questions
+from omtl.experiment.readings import Reading, check_questions, questions
 from omtl.experiment.schema import check_names, choose, read_file, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS

@@ -177,7 +177,8 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
     """An end beyond which no value is allowed is no edge, and neither is one as good as inside."""
     experiment = small("coml")
     grid = {"C": [0.1, 1.0, 10.0], "mu": [0, 0.3, 0.6]}
-    experiment.algorithm.update(fixed={"every_round": False}, grid=grid)
+    patch = {"algorithm.*.fixed": {"every_round": False}, "algorithm.*.grid": grid}
+    experiment = experiment.patched(patch)
     edges = at_edge(experiment)
     inside = [
         (p["C"], p["mu"]) for p, edge in zip(experiment.points, edges, strict=True) if not edge
@@ -297,7 +298,7 @@ def test_streams_are_the_same_for_all_learners(played: tuple[Board, Store]) -> N
     cells = make(board, SERIAL, store).cells
     assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
     unit = replace(board.units["joining_tasks", "pa"][0])
-    rule = {"name": "progressive"}
+    rule = SelectionSpec.named("progressive")
     kept = stream_of(unit, "rows", rule)
     codes = {code_of_learner(board.units["joining_tasks", name][0]) for name in board.entrants}
     assert len(codes) == 3
@@ -307,7 +308,7 @@ def test_streams_are_the_same_for_all_learners(played: tuple[Board, Store]) -> N
     others = [
         stream_of(unit, "others", rule),
         stream_of(replace(unit, seed=1), "rows", rule),
-        stream_of(unit, "rows", {"name": "prefix"}),
+        stream_of(unit, "rows", SelectionSpec.named("prefix")),
     ]
     assert len({kept, *others}) == 4
 

@@ -123,7 +123,7 @@ def test_a_hyper_parameter_is_swept(told) -> None:
     ("word", "what"),
     [
         ("+algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
-        ("algorithm.fixed.eta=0.1", "has no algorithm.fixed.eta; set a hyper-parameter by"),
+        ("algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
         ("algorithm.etta=0.1", "no hyper-parameter of algorithm dom1 'etta' (did you mean 'eta'?)"),
         ("algorithm.b=-5", "b=-5 must be at least 0"),
         ("algorithm.grid.eta=[-1]", "eta=-1 must be positive"),

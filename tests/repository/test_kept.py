@@ -11,7 +11,7 @@ import pytest
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment import unit
+from omtl.experiment import playing
 from omtl.reproduction import export
 from omtl.reproduction.explain import explain
 from omtl.reproduction.reproduce import reproduce_statistics
@@ -40,7 +40,7 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a unit was to be computed")
 
     monkeypatch.setattr(engine, "run", refuse)
-    monkeypatch.setattr(unit, "compute", refuse)
+    monkeypatch.setattr(playing, "compute", refuse)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -18,11 +18,10 @@ from omtl.experiment.descriptions import (
     FigureDescription,
     Readings,
     TableDescription,
-    check_questions,
     json_schema,
 )
 from omtl.experiment.papers import paper_file
-from omtl.experiment.readings import questions
+from omtl.experiment.readings import check_questions, questions
 from omtl.experiment.schema import read_yaml, thawed, typed
 from omtl.tables import cells, diagnosis, plan
 from omtl.tables.diagnosis import diagnoses
