@@ -184,15 +184,7 @@ def stream_of(unit: Unit, data: str, rule: SelectionSpec) -> str:
     """
     options = ("dataset", "protocol", "seed", "repeat", "draw")
     played = {name: unit.identity[name] for name in options}
-    return _hash({**played, "data": data, "selection": _as_written(rule)})
-
-
-def _as_written(rule: SelectionSpec) -> dict[str, Any]:
-    """Return a rule's config with what was set of it, without defaults that it does not name."""
-    written = load_option(rule.group, rule.name)
-    plain = SelectionSpec.read(written).as_mapping()
-    changed = {key: one for key, one in rule.as_mapping().items() if one != plain.get(key)}
-    return {**written, **changed}
+    return _hash({**played, "data": data, "selection": rule.as_written()})
 
 
 def code_of_learner(unit: Unit) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, ClassVar, Literal, Self
 
-from omtl.experiment.config import option_file, options
+from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
     REST,
     Frozen,
@@ -65,6 +65,13 @@ class Spec:
             elif value is not None or each.default is not None:
                 found[each.name] = value
         return found
+
+    def as_written(self) -> dict[str, Any]:
+        """Return the config of its option with what was set of it, and no other defaults."""
+        written = load_option(self.group, self.name)
+        plain = self.read(written).as_mapping()
+        changed = {key: one for key, one in self.as_mapping().items() if one != plain.get(key)}
+        return {**written, **changed}
 
     def patched(self, patch: Mapping[str, Any]) -> Self:
         """Return the specification with what a patch sets of it.

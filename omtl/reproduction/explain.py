@@ -116,7 +116,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "from": source_of(run),
         "command": command_of(cell, name, of.selection, request.one_draw),
         "reading": {"name": cell.reading, "answers": cell.answers},
-        "selection": cell.rule.as_mapping(),
+        "selection": cell.rule.as_written(),
         "chosen": cell.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
