@@ -234,8 +234,7 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     ----------
     name : str
         The table's id.
-    reading : mapping
-        A reading's config.
+    reading : Reading
     request : Request
         Of which repeats; by which rules is the table's own.
     """
