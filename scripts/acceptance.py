@@ -26,6 +26,9 @@ READINGS = ("as_published", "as_read", "as_written")
 SLOW = {"omtrsl-table1"}
 """Tables of minutes under each reading: these are computed under the closest one only."""
 
+ABOUT_TIMES = {"aklo-table2.claims.csv"}
+"""Claims about measured times, which no refactoring keeps."""
+
 TIMES = ("seconds", "ratio")
 """Metrics that depend on the clock begin or end with one of these words."""
 
@@ -63,6 +66,7 @@ def compute(kind: str, name: str, reading: str) -> list[dict[str, str]]:
         lines = done.stderr.strip().splitlines() or ["nothing was written"]
         return [{"id": name, "reading": reading, "file": "", "hash": f"failed: {lines[-1]}"}]
     paths = [ROOT / path for path in written[-1].split() if path.endswith(".csv")]
+    paths = [path for path in paths if path.name not in ABOUT_TIMES]
     return [
         {"id": name, "reading": reading, "file": path.name, "hash": digest(path, reading)}
         for path in paths
