@@ -143,7 +143,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     """NaN in repeat 3 is counted there, and nowhere else."""
     text = mine.read_text(encoding="utf-8")
     late = LEARNER.format(name="turns", body=BODIES["well"]).replace(
-        "return float(", "return np.nan if rows.X[0, 0] == FIRST else float("
+        "return float(", "return np.nan if x.rows.X[0, 0] == FIRST else float("
     )
     mine.write_text(text + "FIRST = None\n" + late, encoding="utf-8")
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
