@@ -43,9 +43,14 @@ class DataSet(Protocol):
 @lru_cache
 def names() -> tuple[str, ...]:
     """Return the names of the data sets, sorted; cached, because every unit asks."""
+    return tuple(sorted(_modules() | _drawn().keys()))
+
+
+@lru_cache
+def _modules() -> frozenset[str]:
+    """Return the names of the modules that are data sets."""
     modules = {module.name for module in pkgutil.iter_modules(__path__)}
-    public = {name for name in modules if not name.startswith("_")} - {"fetch", "synthetic"}
-    return tuple(sorted(public | _drawn().keys()))
+    return frozenset(name for name in modules if not name.startswith("_")) - {"fetch", "synthetic"}
 
 
 def _drawn() -> Mapping[str, DataSet]:
@@ -66,9 +71,11 @@ def data_set(name: str) -> DataSet:
     UserError
         If there is no data set of this name.
     """
+    if name in _modules():
+        return cast(DataSet, import_module(f"{__name__}.{name}"))
     if name not in names():
         raise UserError(f"There is no data set {name!r}: choose among {', '.join(names())}.")
-    return _drawn().get(name) or cast(DataSet, import_module(f"{__name__}.{name}"))
+    return _drawn()[name]
 
 
 def options_of(one: DataSet) -> Callable[..., Any]:

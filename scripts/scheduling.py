@@ -19,7 +19,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from omtl.compute import parallel_jobs as engine
+from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.experiment import Experiment, Names
