@@ -50,7 +50,8 @@ def early_costs(result: Result, rule: SelectionSpec) -> np.ndarray:
         raise UserError(
             f"selection {rule.name} chooses on the first {fraction:.0%} of the "
             f"stream, whose first checkpoint from there on is at {seen[early] / seen[-1]:.0%} of "
-            f"its {seen[-1]} examples; play more examples or set protocol.checkpoints higher"
+            f"its {seen[-1]} examples; play more examples, set protocol.checkpoints higher, or "
+            "choose progressively (selection=progressive)"
         )
     return _costs_up_to(result, early, rule)
 

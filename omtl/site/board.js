@@ -3,7 +3,7 @@
 
 const board = (() => {
   const { lower, region, learners, grids, data } = JSON.parse(document.getElementById("battles").textContent);
-  const PRIOR = 0.5, SCALE = 400, CENTRE = 1000, STEPS = 2000, RESAMPLES = 100;
+  const PRIOR = 0.5, SCALE = 400, CENTRE = 1000, STEPS = 10000, RESAMPLES = 100;
 
   // Who wins against whom in a repeat: 1, ½, 0, or null where there is no battle.
   function won(mine, other, border) {

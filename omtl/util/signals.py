@@ -62,9 +62,10 @@ def ended(job: Callable[[], int]) -> int:
         print("omtl: the disk is full; make room, then run the same command again", file=sys.stderr)
         return WRONG_USE
     except KeyboardInterrupt as stop:
-        if in_main:  # a second signal must not cut off the message
+        if in_main:  # a further signal must not cut off the message, nor the end of the process
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
+            earlier = [signal.SIG_IGN for _ in SIGNALS]
         print(
             "\nomtl: stopped; finished units are kept, the same command goes on from there",
             file=sys.stderr,

@@ -10,4 +10,4 @@ test -s paper/curves.svg
 test -s paper/repeats.csv
 omtl new dataset my_data
 omtl list datasets | grep my_data
-omtl compare algorithm=coml dataset=my_data --only pa,pa_pooled repeats=5
+omtl compare algorithm=coml dataset=my_data --only pa,pa_pooled repeats=5 selection=progressive

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from described import a_figure, a_line
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, with_options
 from profiles import thorough
@@ -124,7 +124,10 @@ def test_theorem_1_bounds_each_tasks_regret(
     )
     losses = suffered(steps, tasks, stream)
     rng = np.random.default_rng(seed)
-    best = comparators.best_weights(tasks, 1e-3)
+    try:
+        best = comparators.best_weights(tasks, 1e-3)
+    except ArithmeticError:  # rounding keeps the gap open for some separable problems
+        reject()
     for U in (best, np.zeros((m, 3)), 3.0 * rng.standard_normal((m, 3))):
         regret = np.cumsum(losses - osmtl.fixed_weights(tasks, stream, U).own, axis=0).T
         assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + SLACK)

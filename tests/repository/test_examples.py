@@ -98,9 +98,6 @@ def test_the_same_code_compiles(tmp_path: Path) -> None:
     assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
     tables = [done.stdout.partition("written:")[0] for done in (plain, compiled)]
     assert tables[0] == tables[1]
-    said = "the code of learner my_learner.MyLearner changed: 1 stored unit is recomputed"
-    assert said in compiled.stderr
-    assert "passive_aggressive" not in compiled.stderr
     checked = ended("omtl check my_learner.py", folder, tmp_path / "home")
     assert checked.returncode == 0, checked.stdout
     assert "plain class" not in checked.stdout

@@ -30,15 +30,13 @@ import numpy as np
 from omtl.learners.toy_learner import ToyLearner as Rules
 from omtl.reference.transcriptions import transcription_of
 from omtl.sklearn import ToyLearner
-from scripts.bench.ours import others
 
 X = np.eye(4)
 assert ToyLearner().get_params() == {"eta": 0.1}
 assert (ToyLearner(eta=1.0).fit(X, [1, -1, 1, -1]).predict(X) == [1, -1, 1, -1]).all()
 assert transcription_of(Rules(0.1)).__module__ == "omtl.reference.toy_learner"
-assert others()["ToyLearner"].learner == Rules(0.1)
 """
-"""Where the package finds the learner: estimators, references, benchmarks."""
+"""Where the package finds the learner: estimators, references."""
 
 
 def copy_project(folder: Path) -> None:
