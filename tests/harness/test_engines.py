@@ -268,7 +268,7 @@ def test_a_new_kind_goes_to_one_worker_while_others_have_known_ones() -> None:
     [first] = next(queue)
     queue.note(first, 1.0)
     [second] = next(queue)
-    assert [first.algorithm["name"], second.algorithm["name"]] == ["pm", "pa"]
+    assert [first.algorithm.name, second.algorithm.name] == ["pm", "pa"]
     assert names() == ["pm"]
     queue.note(second, 2.0)
     assert [names(), names(), names()] == [["gd"], ["pa"], ["pa"]]
