@@ -118,10 +118,13 @@ def worker_dies(ground: Ground) -> bool:
         ground.cluster.leave()
         ground.cluster.join()
     else:
-        while run.is_alive() and not (workers := run.workers()):
+        workers = run.workers()
+        while run.is_alive() and not workers:
             time.sleep(0.005)
-        with suppress(ProcessLookupError, UnboundLocalError):
-            os.kill(ground.drawn.choice(workers), signal.SIGKILL)
+            workers = run.workers()
+        if workers:
+            with suppress(ProcessLookupError):
+                os.kill(ground.drawn.choice(workers), signal.SIGKILL)
     is_broken = run.is_alive()
     demand(run.wait() == DONE, f"status {run.wait()}: {run.said()}")
     ground.resume(place)
