@@ -17,6 +17,12 @@ from scipy import linalg, sparse
 MOST_STEPS = 200
 """Number of Newton steps after which the solver gives up; 15 to 40 are usual."""
 
+USUAL_STEPS = 50
+"""Number of steps after which the corrector is left out: it can make the steps go in a circle."""
+
+CENTRING = 0.1
+"""The wanted part of the mean product in a step without corrector."""
+
 
 class Inner(NamedTuple):
     """An interior point, or a step from one to another.
@@ -85,7 +91,7 @@ def minimised(
     ArithmeticError
         If the gap stays above that.
     """
-    for _ in range(MOST_STEPS):
+    for n_steps in range(MOST_STEPS):
         objective, gap = problem.objective_and_gap(at)
         if gap <= most_gap * (1.0 + objective):
             return at, max(gap, 0.0)
@@ -93,13 +99,16 @@ def minimised(
             break
         try:
             step = problem.newton(at)
-            ahead = step(np.zeros_like(at.left), None)
-            near = at.moved(ahead, min(1.0, at.longest(ahead)))
-            centre = max(near.mean_product, 0.0) ** 3 / at.mean_product**2
-            corrected = step(centre - ahead.left * ahead.right, ahead)
+            if n_steps < USUAL_STEPS:
+                ahead = step(np.zeros_like(at.left), None)
+                near = at.moved(ahead, min(1.0, at.longest(ahead)))
+                centre = max(near.mean_product, 0.0) ** 3 / at.mean_product**2
+                taken = step(centre - ahead.left * ahead.right, ahead)
+            else:
+                taken = step(np.full_like(at.left, CENTRING * at.mean_product), None)
         except (linalg.LinAlgError, OverflowError):  # rounding errors, with almost no regulariser
             break
-        at = at.moved(corrected, min(1.0, part * at.longest(corrected)))
+        at = at.moved(taken, min(1.0, part * at.longest(taken)))
     raise ArithmeticError(f"the duality gap of the comparator stays at {gap:.3g}")
 
 
