@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 from omtl.commands._main import main
 from omtl.evidence.many_data_sets import Study, latex, letters, rank_frame, repeats, study_of
 from omtl.evidence.one_data_set import Compared, Row, judge
+from omtl.experiment.composition import composed
 from omtl.measures.metrics import METRICS
 
-CONFIG = {"repeats": 4, "seed": 0, "selection": {"name": "prefix"}}
+CONFIG = composed(["algorithm=pa", "dataset=random_walk", "repeats=4", "seed=0"])
 WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
 
 
@@ -84,7 +86,7 @@ def test_data_sets_that_share_a_label_are_told_apart() -> None:
     """None takes the place of another."""
     labels = {"one": "Synthetic", "two": "Synthetic", "three": "Text"}
     played = [
-        (found, {**CONFIG, "dataset": {"name": name, "label": label}})
+        (found, replace(CONFIG, dataset=replace(CONFIG.dataset, name=name, label=label)))
         for (name, label), found in zip(labels.items(), STUDY.on.values(), strict=True)
     ]
     assert list(study_of(played).on) == ["Synthetic (one)", "Synthetic (two)", "Text"]
