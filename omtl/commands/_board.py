@@ -16,7 +16,7 @@ def add_board_options(command: argparse.ArgumentParser) -> None:
     """Add the options that choose the board, its data and repeats, and the engine."""
     command.add_argument("--data", metavar="NAMES", help="use only these data sets: a,b")
     command.add_argument("--repeats", type=positive, help="default: as the board's config says")
-    command.add_argument("--seed", type=natural, default=0, help="default: 0")
+    command.add_argument("--seed", type=natural, help="default: 0")
     command.add_argument("--board", metavar="NAME", default="default", help="a name in conf/board")
     command.add_argument("--jobs", type=positive, help="default: one per core")
     command.add_argument("--parallel", default="threads", help="a name in conf/parallel")
@@ -32,6 +32,6 @@ def board_of(options: argparse.Namespace, learners: Sequence[str]) -> Board:
         learners=learners,
         data=names_in(options.data),
         repeats=options.repeats,
-        seed=options.seed,
+        seed=options.seed or 0,
     )
     return Board(asked)

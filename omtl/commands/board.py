@@ -12,6 +12,7 @@ from omtl.commands._options import (
     add_flags,
     names_in,
     parallel_of,
+    positive,
     refuse_ignored,
     tell_written,
 )
@@ -37,7 +38,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(command, from_results="rank the numbers in results/board without running anything")
     command.add_argument("--to", type=Path, metavar="FOLDER", help="write the files to this folder")
     command.add_argument(
-        "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's cells"
+        "--verify", type=Path, metavar="FILE", help="replay a sample of a submission's numbers"
+    )
+    command.add_argument(
+        "--cells", type=positive, metavar="N", help="with --verify: how many; default: a tenth"
     )
     add_flags(command, "dry-run", "times")
 
@@ -52,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     _refuse_ignored(options)
     if options.verify is not None:
-        return _verify(options.verify)
+        return _verify(options)
     board = board_of(options, names_in(options.learners))
     try:
         made = from_results(board) if options.from_results else make(board, parallel_of(options))
@@ -71,10 +75,14 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_ignored(options: argparse.Namespace) -> None:
     """Report options that have no effect together with ``--from-results`` or ``--verify``."""
     if options.from_results:
-        why, ignored = "--from-results only ranks and prints what results/board holds", ["verify"]
+        why, ignored = (
+            "--from-results only ranks and prints what results/board holds",
+            ["verify", "cells"],
+        )
     elif options.verify is not None:
-        why, ignored = "--verify only replays a submission", ["learners", "data", "seed"]
+        why, ignored = "--verify only replays a submission", ["learners", "data"]
     else:
+        refuse_ignored(options, add_options, "--cells is for --verify", "cells")
         return
     ignored += ["to", "board", "repeats", "dry_run", "times", *PARALLEL]
     refuse_ignored(options, add_options, why, *ignored)
@@ -117,9 +125,9 @@ def _print(made: Made) -> None:
         say(note)
 
 
-def _verify(path: Path) -> int:
-    from omtl.reproduction.submission import verify
+def _verify(options: argparse.Namespace) -> int:
+    from omtl.reproduction.submission_replay import verify
 
-    sentences, sound = verify(path)
+    sentences, sound = verify(options.verify, options.seed, options.cells)
     print("\n".join(sentences))
     return DONE if sound else FAILED

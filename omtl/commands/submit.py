@@ -23,7 +23,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Play the learner, replay a sample, write the file."""
-    from omtl.reproduction.submission import submit, write
+    from omtl.reproduction.submission import write
+    from omtl.reproduction.submission_replay import submit
     from omtl.util.paths import RESULTS
 
     content = submit(board_of(options, (options.learner,)), parallel_of(options))

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,9 @@ from omtl.util.paths import PACKAGE
 LOOK_EVERY = 1.0
 """Seconds between checks that a process is alive, because others may keep its pipe open."""
 
+
+MOST_BYTES = 2**28
+"""The longest answer of a confined process."""
 
 PR_SET_PDEATHSIG = 1
 """Linux's request for a signal when the parent ends (prctl(2))."""
@@ -41,6 +45,19 @@ class Lost(Exception):  # noqa: N818 - it reads as what is the matter
     """The process gave no answer; the text says why."""
 
 
+BUBBLEWRAP = "bwrap"
+
+
+def can_confine() -> str:
+    """Return in words how far a confined process is kept from the machine."""
+    if shutil.which(BUBBLEWRAP):
+        return "the code ran without network, and could read files but change none"
+    return (
+        "the code ran with limits of time and memory, but could use the network and change files: "
+        f"install {BUBBLEWRAP} (bubblewrap) to prevent it"
+    )
+
+
 class Apart:
     """A process that calls a function of this package for its parent.
 
@@ -48,16 +65,23 @@ class Apart:
     ----------
     mib : int or None
         Its memory limit; None for that of the machine.
+    confined : bool
+        Keep it from the network and from changing files, if bubblewrap is there. What it prints
+        is dropped, and its answers are bytes.
     """
 
-    def __init__(self, mib: int | None) -> None:
+    def __init__(self, mib: int | None, confined: bool = False) -> None:
         self._ours, theirs = Pipe()
-        numbers = (theirs.fileno(), os.getpid(), mib or 0)
+        self._confined = confined
+        walls = _walls() if confined else []
+        # Within walls the parent has another number; they end with it themselves.
+        numbers = (theirs.fileno(), 0 if walls else os.getpid(), mib or 0, int(confined))
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "omtl.compute.own_process", *map(str, numbers)],
+                [*walls, sys.executable, "-m", "omtl.compute.own_process", *map(str, numbers)],
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL if confined else None,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
@@ -65,6 +89,8 @@ class Apart:
 
     def ask(self, function: Callable[..., Any], *given: Any, seconds: float | None = None) -> Any:
         """Call a function in the process and return its result.
+
+        That of a confined process is taken as bytes, never unpickled: its code may send anything.
 
         Raises
         ------
@@ -82,6 +108,8 @@ class Apart:
                     raise EOFError
                 if until is not None and time.monotonic() > until:
                     raise Lost(f"it did not finish within its limit of {seconds:g} seconds")
+            if self._confined:
+                return self._ours.recv_bytes(MOST_BYTES)
             returned, raised = self._ours.recv()
         except (EOFError, OSError) as fault:
             raise Lost(self._end()) from fault
@@ -120,6 +148,14 @@ class Apart:
         return f"its process was killed by {signal.Signals(-status).name}{why}"
 
 
+def _walls() -> list[str]:
+    """Return the command that runs another one without network and with files to read only."""
+    if not shutil.which(BUBBLEWRAP):
+        return []
+    words = f"{BUBBLEWRAP} --ro-bind / / --dev /dev --proc /proc --unshare-net --die-with-parent"
+    return words.split()
+
+
 def _limit_memory(mib: int) -> None:
     """Limit this process's memory; if the machine runs out, let the system end this one first."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -129,9 +165,13 @@ def _limit_memory(mib: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def answer(place: int, parent: int, mib: int) -> None:
-    """Answer calls until the pipe closes."""
-    end_with(parent)
+def answer(place: int, parent: int, mib: int, as_bytes: int) -> None:
+    """Answer calls until the pipe closes, or the parent ends (0: somebody else sees to that).
+
+    With `as_bytes` answers are bytes; an exception ends the process.
+    """
+    if parent:
+        end_with(parent)
     _limit_memory(mib)
     me = os.getpid()
     with Connection(place) as connection:
@@ -140,6 +180,9 @@ def answer(place: int, parent: int, mib: int) -> None:
                 function, given = connection.recv()
             except EOFError:
                 return
+            if as_bytes:
+                connection.send_bytes(function(*given))
+                continue
             try:
                 answered: tuple[Any, BaseException | None] = function(*given), None
             except BaseException as fault:  # report any error to the caller

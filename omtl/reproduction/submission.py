@@ -1,97 +1,113 @@
-"""Taking part in the board: one file with a learner's results, which others can replay."""
+"""Submissions to the board: files with a learner's results, read and joined with the others."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-import tempfile
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from omtl.compute.store import Store
 from omtl.evidence.board import (
-    SECONDS,
-    Asked,
-    Board,
     as_cells,
-    cells,
-    code_of_learner,
-    scored,
-    stream_of,
 )
-from omtl.experiment.config import option_files
-from omtl.experiment.host import host
-from omtl.experiment.loading import load_prepared
-from omtl.experiment.playing import compute
-from omtl.experiment.schema import text_of
-from omtl.experiment.specs import AlgorithmSpec
+from omtl.experiment.config import load_option, options
+from omtl.experiment.schema import described, text_of
+from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.layout import plural
-from omtl.util import user_folder
-from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.seeds import generator
-from omtl.util.status import DONE, FAILED
 
 FORMAT = 1
 
-SAMPLE = 3
-"""Cells that are played again, one repeat of each."""
+LARGEST = 2**24
+"""Bytes of the largest file that is read."""
+
+LONGEST_LABEL = 60
 
 
-def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> dict[str, Any]:
-    """Play a board with one learner, replay a sample, and return what is handed in.
+@dataclass(frozen=True, kw_only=True)
+class CellOfSubmission:
+    """A row of ``results/board/cells.csv`` (`omtl.evidence.board.CELLS`)."""
 
-    Raises
-    ------
-    UserError
-        If the learner fails on a data set, and not for missing data.
-    """
-    [name] = board.entrants
-    store = store or Store.default()
-    outcome = board.play(store, parallel)
-    broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
-    if broken:
-        raise UserError(broken[0])
-    found = cells(board, store, outcome).drop(columns=SECONDS)
-    content = {
-        "format": FORMAT,
-        "learner": name,
-        "board": board.asked.board,
-        "data": board.data,
-        "repeats": board.n_repeats,
-        "seed": board.asked.seed,
-        "files": _files_of(name),
-        "cells": json.loads(found.to_json(orient="records", double_precision=10)),
-        "environment": host(),
-    }
-    sentences, _ = replayed(content, board)
-    content["verification"] = sentences
-    return {**content, "sha256": digest(content)}
+    dataset: str
+    algorithm: str
+    label: str
+    points: int
+    mean: float | None
+    std: float | None
+    values: str
+    chosen: str
+    edge: float | None
+    ties: float | None
+    stream: str
+    learner: str
+    why: str
+    curve: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """What `submit` writes; the only keys and types that are read."""
+
+    format: int
+    learner: str
+    board: str
+    data: tuple[str, ...]
+    repeats: int
+    seed: int
+    files: Mapping[str, str]
+    cells: tuple[CellOfSubmission, ...]
+    environment: Mapping[str, Any]
+    verification: tuple[str, ...]
+    sha256: str
+
+    def __post_init__(self) -> None:
+        """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
+        known = self.board in options("board")
+        metric = METRICS[load_option("board", self.board)["metric"]] if known else METRICS["error"]
+        seen: set[str] = set()
+        for cell in self.cells:
+            if cell.algorithm != self.learner:
+                raise UserError(
+                    f"it has a row of {cell.algorithm}; only {self.learner} may be in it"
+                )
+            if cell.dataset in seen:
+                raise UserError(f"it has {cell.dataset} twice")
+            seen.add(cell.dataset)
+            if len(cell.label) > LONGEST_LABEL or not cell.label.isprintable():
+                raise UserError(
+                    f"{cell.dataset}: the label must have at most {LONGEST_LABEL} printable letters"
+                )
+            if cell.values:
+                _check_numbers(cell, self.repeats, metric)
+
+
+def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> None:
+    """Refuse numbers of a cell that are too few or too many, or outside the metric's range."""
+    texts = cell.values.split()
+    if len(texts) != n_repeats:
+        raise UserError(f"{cell.dataset}: {len(texts)} values are not of {n_repeats} repeats")
+    most = 100.0 if metric.unit == "%" else math.inf
+    for text in texts:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (0.0 <= value <= most and math.isfinite(value)):
+            raise UserError(
+                f"{cell.dataset}: {text!r} is not a number from 0 to {most:g}, as {metric.name} is"
+            )
 
 
 def digest(content: Mapping[str, Any]) -> str:
     """Return the hash of a submission's content, without the hash that it says it has."""
     kept = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
-
-
-def _files_of(name: str) -> dict[str, str]:
-    """Return the files of a learner of one's own: its config and its modules; none for others."""
-    folder = user_folder.own_folder()
-    path = option_files("algorithm")[name]
-    if folder is None or not path.is_relative_to(folder):
-        return {}
-    module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
-    modules = map(user_folder.own_module, sorted(code_of(module).modules))
-    paths = [path, *(one for one in modules if one is not None)]
-    return {one.relative_to(folder).as_posix(): text_of(one) for one in paths}
 
 
 def write(content: Mapping[str, Any], folder: Path) -> Path:
@@ -109,91 +125,22 @@ def read(path: Path) -> dict[str, Any]:
     UserError
         If it cannot be read, or was changed after it was made.
     """
+    if path.is_file() and path.stat().st_size > LARGEST:
+        raise UserError(f"{path}: is larger than {LARGEST // 2**20} MiB; no submission is")
     try:
         content = json.loads(text_of(path))
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise UserError(f"{path}: is not a submission ({fault})") from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(
             f"{path}: is not a submission of format {FORMAT}; create one with `omtl submit`"
         )
-    if content.get("sha256") != digest(content):
+    described(Submission, content, str(path))
+    if content["sha256"] != digest(content):
         raise UserError(
             f"{path}: has changed since `omtl submit` wrote it (its hash differs); write it again"
         )
     return content
-
-
-def replayed(content: Mapping[str, Any], board: Board) -> tuple[list[str], bool]:
-    """Play a sample of a submission's cells again from nothing.
-
-    Returns
-    -------
-    sentences : list of str
-        A line for each cell that was tried: the same, different, or outdated, as its data changed.
-    sound : bool
-        Whether all are the same, and any was tried.
-    """
-    [name] = board.entrants
-    rows = [row for row in content["cells"] if row["dataset"] in board.data and row["values"]]
-    rng = generator(board.asked.seed, of="replayed submission", learner=name)
-    sentences = []
-    for number in sorted(rng.permutation(len(rows))[:SAMPLE].tolist()):
-        row = rows[number]
-        kept = row["values"].split()
-        repeat = int(rng.integers(len(kept)))
-        experiment = board.experiment(row["dataset"], name)
-        first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
-        data = load_prepared(first.dataset, first.seed, first.draw).sha256
-        if row["stream"] != stream_of(first, data, board.composed(row["dataset"]).selection):
-            sentences.append(f"outdated: {row['dataset']}: its data or options changed since")
-            continue
-        value = f"{scored(board, row['dataset'], experiment, [compute(unit)])[0][0]:.10g}"
-        word = "same" if value == kept[repeat] else "different"
-        code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
-        sentences.append(
-            f"{word}: {row['dataset']}, repeat {repeat}: {value}, submitted {kept[repeat]}{code}"
-        )
-    return sentences, bool(sentences) and all(line.startswith("same") for line in sentences)
-
-
-def verify(path: Path) -> tuple[list[str], bool]:
-    """Replay a sample of a submission, by the learner's files that it brings, if it brings some.
-
-    These are used in a process of their own, which knows no other files of a user.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read, was changed, or names a file outside its folder.
-    """
-    content = read(path)
-    folder = user_folder.own_folder()
-    if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
-        learners, data = (content["learner"],), tuple(content["data"])
-        asked = Asked(content["board"], learners, data, content["repeats"], content["seed"])
-        return replayed(content, Board(asked))
-    with tempfile.TemporaryDirectory() as fresh:
-        unpack(content["files"], Path(fresh))
-        words = [sys.executable, "-m", "omtl", "board", "--verify", str(path.absolute())]
-        environment = {**os.environ, user_folder.VARIABLE: str(Path(fresh).resolve())}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode not in (DONE, FAILED):
-            raise UserError(f"{path}: {done.stderr.strip()}")
-        return done.stdout.splitlines(), done.returncode == DONE
-
-
-def _is_there(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
-
-
-def unpack(files: Mapping[str, str], folder: Path) -> None:
-    """Write a submission's files into a folder."""
-    for name, text in files.items():
-        path = (folder / name).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise UserError(f"the submission has a file {name!r} outside its folder")
-        write_whole(path, text)
 
 
 def submissions(folder: Path) -> list[dict[str, Any]]:
@@ -206,8 +153,9 @@ def joined(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return cells with those of submissions that are comparable, and a note on each other one.
 
-    An entry counts if all its cells were played on the very streams of the board, and in as many
-    repeats: battles are of the repeats that all have.
+    An entry counts if it has numbers on all data sets that are ranked, of its own learner alone,
+    all of them played on the very streams of the board, and in as many repeats: battles are of the
+    repeats that all have.
     """
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
@@ -217,7 +165,13 @@ def joined(
         rows = as_cells(content["cells"])
         rows = rows[rows["dataset"].isin(streams)]
         stale = [row.dataset for row in rows.itertuples() if row.stream != streams[row.dataset]]
-        if content["learner"] in set(found["algorithm"]):
+        played = set(rows.loc[rows["values"] != "", "dataset"])
+        lacking = [dataset for dataset in streams if dataset not in played]
+        if set(rows["algorithm"]) - {content["learner"]}:
+            notes.append(
+                f"{content['learner']} (submitted) is left out: it has rows of other learners"
+            )
+        elif content["learner"] in set(found["algorithm"]):
             notes.append(
                 f"{content['learner']} (submitted) has the same name as a learner of the board"
             )
@@ -225,6 +179,11 @@ def joined(
             notes.append(
                 f"{content['learner']} (submitted) is left out: {len(stale)} of its {len(rows)} "
                 "streams have changed since"
+            )
+        elif lacking:
+            notes.append(
+                f"{content['learner']} (submitted) is left out: it has no numbers on "
+                f"{', '.join(lacking)}, and on all {len(streams)} data sets it must"
             )
         elif any(0 < _n_repeats(values) < n_repeats for values in rows["values"]):
             notes.append(

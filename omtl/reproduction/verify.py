@@ -32,9 +32,9 @@ from omtl.tables.layout import plural
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import chosen_for, combined, numbers_at
+from omtl.util import files
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
-from omtl.util.result_files import rows_in, text_of
+from omtl.util.result_files import rows_in
 from omtl.util.seeds import generator
 
 SAME, CLOSE, DIFFERENT = "same", "close", "different"
@@ -337,5 +337,5 @@ def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
 
 def append(path: Path, rows: pd.DataFrame) -> None:
     """Add rows to a csv, which is made where there is none; what it has stays as it is."""
-    earlier = text_of(path)
-    write_whole(path, earlier + rows.to_csv(index=False, header=not earlier, lineterminator="\n"))
+    text = rows.to_csv(index=False, header=False, lineterminator="\n")
+    files.append(path, text, rows.head(0).to_csv(index=False, lineterminator="\n"))

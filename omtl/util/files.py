@@ -55,6 +55,28 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise cannot_write(path, fault) from fault
 
 
+def append(path: Path, rows: str, header: str) -> None:
+    """Add lines to the end of a file under its lock, the header first where it is new.
+
+    Others may add to it at the same time: nothing that is there is read and written again.
+
+    Raises
+    ------
+    WriteError
+        If the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            _lock(file.fileno())
+            begin = header if os.fstat(file.fileno()).st_size == 0 else ""
+            file.write((begin + rows).encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as fault:
+        raise cannot_write(path, fault) from fault
+
+
 def cannot_write(path: Path | str, fault: OSError) -> WriteError:
     """Return the error that says where and why writing failed, and what to do."""
     return WriteError(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,8 +35,9 @@ from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.correction import holm
 from omtl.reproduction.board import from_results, make, write
-from omtl.reproduction.submission import digest, joined, replayed, submissions, submit, verify
+from omtl.reproduction.submission import digest, joined, submissions
 from omtl.reproduction.submission import write as write_entry
+from omtl.reproduction.submission_replay import submit, verify
 from omtl.util import paths
 from omtl.util.paths import ROOT
 
@@ -217,45 +216,6 @@ def test_the_command_of_a_cell_makes_its_number(played: tuple[Board, Store]) -> 
     assert [u.key for u in units] == [u.key for u in board.units["joining_tasks", "pa"]]
 
 
-def test_taking_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A learner of one's own enters with one command, and its file is verified elsewhere."""
-    own = tmp_path / "own"
-    shutil.copytree(ROOT / "examples" / "my_learner", own)
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("OMTL_OWN", str(own))
-    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
-    assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
-    path = tmp_path / "my_learner.json"
-    assert main(["board", "--verify", str(path)]) == 0
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert sorted(content["files"]) == ["algorithm/my_learner.yaml", "my_learner.py"]
-    capsys.readouterr()
-    content["cells"][0]["values"] = "1 1"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    assert main(["board", "--verify", str(path)]) == 2
-    assert "has changed" in capsys.readouterr().err
-
-
-def test_a_replay_finds_what_differs(played: tuple[Board, Store]) -> None:
-    """Also where the hash was made anew; and what has changed since is told apart."""
-    _, store = played
-    board = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2))
-    content = submit(board, SERIAL, store)
-    assert replayed(content, board)[1]
-    content["cells"][0]["values"] = "1 1"
-    told, sound = replayed(content, board)
-    assert told[0].startswith("different")
-    assert not sound
-    content["cells"][0]["learner"] = "earlier"
-    assert replayed(content, board)[0][0].endswith(", whose code changed since")
-    content["cells"][0]["stream"] = "other"
-    told, sound = replayed(content, board)
-    assert told == ["outdated: opposed_tasks: its data or options changed since"]
-    assert not sound
-
-
 def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     """An entry counts where it was played on the very streams of the board."""
     board, store = played
@@ -265,6 +225,12 @@ def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
     both, notes = joined(cells, [content])
     assert "Mine (submitted)" in set(both["label"])
     assert not notes
+    other = {**content, "cells": [*content["cells"], {**content["cells"][0], "algorithm": "pa"}]}
+    both, notes = joined(cells, [other])
+    assert notes == ["mine (submitted) is left out: it has rows of other learners"]
+    both, notes = joined(cells, [{**content, "cells": content["cells"][:1]}])
+    assert "mine" not in set(both["algorithm"])
+    assert "it has no numbers on" in notes[0]
     whole = content["cells"][0]["values"]
     content["cells"][0]["values"] = whole.split()[0]
     both, notes = joined(cells, [content])
@@ -365,7 +331,7 @@ def test_kept_numbers_agree() -> None:
 def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample of each is replayed; what has changed since is told, and not mixed."""
     monkeypatch.delenv("OMTL_OWN", raising=False)
-    told, _ = verify(path)
+    told, _ = verify(path, n_numbers=2)
     assert not [line for line in told if line.startswith("different")]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -287,3 +289,22 @@ def test_each_published_table_has_its_repeats(name: str) -> None:
             assert values.size == int(row["n_repeats"] or 0)
             if row["ours_mean"]:
                 assert float(row["ours_mean"]) == pytest.approx(values.mean(), abs=5.1e-5)
+
+
+def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
+    """Each process adds its lines; none writes what another one has added."""
+    path = tmp_path / "verify.csv"
+    script = (
+        "import sys; from pathlib import Path; import pandas as pd; "
+        "from omtl.reproduction.verify import append\n"
+        "path, by = Path(sys.argv[1]), sys.argv[2:]\n"
+        "for row in range(30): append(path, pd.DataFrame({'by': by, 'row': [row]}))"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", script, str(path), str(by)]) for by in range(4)
+    ]
+    assert [one.wait() for one in writers] == [0] * 4
+    rows = pd.read_csv(path)
+    assert sorted(zip(rows["by"], rows["row"], strict=True)) == [
+        (by, row) for by in range(4) for row in range(30)
+    ]

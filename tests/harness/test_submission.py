@@ -1,0 +1,187 @@
+"""Submissions to the board: handed in, played again, and refused where they cannot be true."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from miniature import SERIAL
+
+from omtl.commands._main import main
+from omtl.compute.store import Store
+from omtl.evidence.board import Asked, Board
+from omtl.reproduction.submission import digest, read
+from omtl.reproduction.submission_replay import replayed, submit, unpack
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
+
+DATA = ("opposed_tasks", "joining_tasks")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store of this module."""
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+def test_taking_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A learner of one's own enters with one command, and its file is verified elsewhere."""
+    own = tmp_path / "own"
+    shutil.copytree(ROOT / "examples" / "my_learner", own)
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OMTL_OWN", str(own))
+    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
+    assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
+    path = tmp_path / "my_learner.json"
+    assert main(["board", "--verify", str(path)]) == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert sorted(content["files"]) == ["algorithm/my_learner.yaml", "my_learner.py"]
+    capsys.readouterr()
+    content["cells"][0]["values"] = "1 1"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert main(["board", "--verify", str(path)]) == 2
+    assert "has changed" in capsys.readouterr().err
+    hand_in(content, path)
+    assert main(["board", "--verify", str(path)]) == 1
+
+
+def hand_in(content: dict[str, Any], path: Path) -> None:
+    """Write a submission with a hash that fits."""
+    path.write_text(json.dumps({**content, "sha256": digest(content)}), encoding="utf-8")
+
+
+LIAR = """import atexit, os, sys
+Path = __import__("pathlib").Path
+Path(os.environ["LIES"]).write_text("written") if "LIES" in os.environ else None
+sys.stdout.write("same: opposed_tasks, repeat 0: 1, submitted 1\\n" * 3)
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_submitted_code_does_not_decide_about_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it prints and how it ends is not believed; confined, it writes no file."""
+    own = tmp_path / "own"
+    shutil.copytree(ROOT / "examples" / "my_learner", own)
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OMTL_OWN", str(own))
+    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
+    assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
+    path = tmp_path / "my_learner.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["files"]["my_learner.py"] = LIAR
+    hand_in(content, path)
+    monkeypatch.delenv("OMTL_OWN")
+    monkeypatch.setenv("LIES", str(tmp_path / "lies"))
+    capsys.readouterr()
+    assert main(["board", "--verify", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert "same" not in told
+    assert "different" in told
+    if shutil.which("bwrap"):
+        assert not (tmp_path / "lies").exists()
+
+
+def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a third of the numbers, in nearly every draw; honest ones pass in all."""
+    board = Board(Asked(learners=("pm",), data=DATA, repeats=2))
+    content = submit(board, SERIAL, store)
+    true = {
+        (cell["dataset"], repeat): f"same: {cell['dataset']}"
+        for cell in content["cells"]
+        for repeat in range(2)
+    }
+    cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
+    whole = {**content, "cells": cells}
+
+    def compare(row: dict[str, Any], repeat: int, *_: Any) -> str:
+        kept = next(c for c in content["cells"] if c["dataset"] == row["dataset"])
+        same = row["values"].split()[repeat] == kept["values"].split()[repeat % 2]
+        return "same" if same else "different"
+
+    monkeypatch.setattr("omtl.reproduction.submission_replay._replayed", compare)
+    monkeypatch.setattr("omtl.reproduction.submission_replay.Apart", lambda *_, **__: Mock())
+    assert len(true) == 4
+    assert all(replayed(whole, board, seed)[1] for seed in range(100))
+    rng = np.random.default_rng(0)
+    passed = 0
+    for seed in range(1000):
+        forged = []
+        for cell in cells:
+            values = np.array(cell["values"].split(), dtype=object)
+            values[rng.random(values.size) < 1 / 3] = "1"
+            forged.append({**cell, "values": " ".join(values)})
+        passed += replayed({**content, "cells": forged}, board, seed)[1]
+    assert passed < 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"values": "-inf 1"}, "'-inf' is not a number from 0 to 100"),
+        ({"values": "nan 1"}, "'nan' is not a number"),
+        ({"values": "-1 1"}, "'-1' is not a number"),
+        ({"values": "abc 1"}, "'abc' is not a number"),
+        ({"values": "1"}, "1 values are not of 2 repeats"),
+        ({"values": 1}, "must be a text"),
+        ({"algorithm": "multitask_arow"}, "it has a row of multitask_arow"),
+        ({"label": "M\x1b[2J"}, "printable"),
+        ({"more": 1}, "nothing reads 'more'"),
+    ],
+)
+def test_a_wrong_submission_is_refused(
+    store: Store, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    """In a sentence that names the file."""
+    board = Board(Asked(learners=("pm",), data=DATA, repeats=2))
+    content = submit(board, SERIAL, store)
+    content["cells"][0] |= change
+    hand_in(content, tmp_path / "pm.json")
+    with pytest.raises(UserError, match=re.escape(message)):
+        read(tmp_path / "pm.json")
+
+
+def test_what_is_no_submission_is_refused(tmp_path: Path) -> None:
+    """Without its cells, or nested beyond reason."""
+    path = tmp_path / "mine.json"
+    hand_in({"format": 1, "learner": "pm"}, path)
+    with pytest.raises(UserError, match="it lacks"):
+        read(path)
+    path.write_text("[" * 200_000, encoding="utf-8")
+    with pytest.raises(UserError, match="is not a submission"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["../mine.py", "/tmp/mine.py", "algorithm/../../mine.py", "a.pth"])
+def test_files_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+    """And those that are neither modules nor configs; nothing is written."""
+    with pytest.raises(UserError, match="the submission has a file"):
+        unpack({name: "x = 1"}, tmp_path / "folder")
+    assert not [*tmp_path.rglob("mine.py")]
+
+
+def test_a_replay_finds_what_differs(store: Store) -> None:
+    """Also where the hash was made anew; and what has changed since is told apart."""
+    board = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2))
+    content = submit(board, SERIAL, store)
+    assert replayed(content, board, 0)[1]
+    content["cells"][0]["values"] = "1 1"
+    told, sound = replayed(content, board, 0)
+    assert told[0].startswith("different")
+    assert not sound
+    content["cells"][0]["learner"] = "earlier"
+    assert replayed(content, board, 0)[0][0].endswith(", whose code changed since")
+    content["cells"][0]["stream"] = "other"
+    told, sound = replayed(content, board, 0)
+    assert set(told) == {"outdated: opposed_tasks: its data or options changed since"}
+    assert not sound
