@@ -25,6 +25,7 @@ from data_fetchers._matlab import matlab
 from data_fetchers._tasks import in_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Classes
+from omtl.util.errors import UserError
 
 NAME = "isolet"
 LICENCE = "unstated"
@@ -70,6 +71,8 @@ def load(
     home: Path | None = None,
     groups: Sequence[str] | None = None,
     letters: str | None = None,
+    letters_each: int | None = None,
+    letters_draw: int = 0,
     components: int | None = None,
 ) -> Classes:
     """Download the files if necessary, and make a task of each group.
@@ -82,6 +85,10 @@ def load(
         The groups, in the tasks' order; else all, in the order of ``GROUPS``.
     letters : str, optional
         The letters to include; default: all.
+    letters_each : int, optional
+        Include only this many of these letters in each task, drawn for each task alone.
+    letters_draw : int
+        Which draw of them: 0, 1, ...; each is the same at every call.
     components : int, optional
         Number of principal axes of the included recordings to project onto; default: the 617
         features.
@@ -114,6 +121,14 @@ def load(
     group_of = np.repeat(np.arange(len(GROUPS)), [len(label) for _, label in parsed])
     is_spoken = np.isin(whole_label, [LETTERS.index(letter) + 1 for letter in spoken])
     rows = [np.flatnonzero(is_spoken & (group_of == GROUPS.index(name))) for name in names]
+    if letters_each is not None:
+        of_each = [np.unique(whole_label[own]) for own in rows]
+        most = min(map(len, of_each))
+        if not 1 <= letters_each <= most:
+            raise UserError(f"{NAME}: letters_each={letters_each} must be between 1 and {most}.")
+        rng = np.random.default_rng(letters_draw)
+        drawn = [rng.permutation(known)[:letters_each] for known in of_each]
+        rows = [own[np.isin(whole_label[own], kept)] for own, kept in zip(rows, drawn, strict=True)]
     order, task = in_tasks(rows)
     X = whole_X[order]
     if components is not None:

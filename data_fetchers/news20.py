@@ -102,6 +102,7 @@ def load(
     tasks: Sequence[str] | None = None,
     value: str = "count",
     per_newsgroup: int | None = None,
+    message_draw: int | None = None,
     words: int | None = None,
     components: int | None = None,
     pairing: str | None = None,
@@ -118,6 +119,9 @@ def load(
         The entries, as in `data_fetchers._features.weighted`.
     per_newsgroup : int, optional
         Number of messages per newsgroup to include, the first in the file; default: all.
+    message_draw : int, optional
+        Include messages drawn at random instead of the first: draw 0, 1, ..., each the same at
+        every call.
     words : int, optional
         Number of words to include, those in most of the included messages; default: all.
     components : int, optional
@@ -148,7 +152,9 @@ def load(
         raise UserError(f"{NAME}: per_newsgroup={per_newsgroup} must be a positive number.")
     if pairing is not None:
         chosen(NAME, "pairing", [pairing], PAIRINGS)
-        if any(option is not None for option in (tasks, per_newsgroup, words, components)):
+        if any(
+            option is not None for option in (tasks, per_newsgroup, message_draw, words, components)
+        ):
             raise UserError(f"{NAME}: with pairing, set of all other options only value.")
 
     X, label = parse(bz2.decompress(fetch(NAME, FILES[0], home=home).read_bytes()))
@@ -158,10 +164,9 @@ def load(
     check_counts(NAME, found)
     if pairing is not None:
         return _paired(weighted(NAME, X, value), label, PAIRINGS[pairing])
-    rows = [
-        _first_of_each(label, np.flatnonzero(np.isin(label, newsgroups_of(name))), per_newsgroup)
-        for name in names
-    ]
+    rng = None if message_draw is None else np.random.default_rng(message_draw)
+    of_tasks = [np.flatnonzero(np.isin(label, newsgroups_of(name))) for name in names]
+    rows = [_some_of_each(label, own, per_newsgroup, rng) for own in of_tasks]
     order, task = in_tasks(rows)
     X = weighted(NAME, X[order], value)
     if words is not None:
@@ -176,10 +181,14 @@ def newsgroups_of(task: str) -> list[int]:
     return [k for k, name in enumerate(NEWSGROUPS, start=1) if name.startswith(f"{task}.")]
 
 
-def _first_of_each(label: np.ndarray, rows: np.ndarray, n: int | None) -> np.ndarray:
-    """Return the first n rows of each label, in order."""
-    first = [rows[label[rows] == each][:n] for each in np.unique(label[rows])]
-    return np.sort(np.concatenate(first))
+def _some_of_each(
+    label: np.ndarray, rows: np.ndarray, n: int | None, rng: np.random.Generator | None
+) -> np.ndarray:
+    """Return n rows of each label, the first or drawn ones, in order."""
+    of_each = [rows[label[rows] == each] for each in np.unique(label[rows])]
+    if rng is not None:
+        of_each = [rng.permutation(rows) for rows in of_each]
+    return np.sort(np.concatenate([rows[:n] for rows in of_each]))
 
 
 def _paired(X: sparse.csr_array, label: np.ndarray, pairs: np.ndarray) -> Tasks:

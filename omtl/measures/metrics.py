@@ -35,6 +35,8 @@ class Metric:
         Whether one number can be better than another.
     by_task : bool
         Whether the number of all tasks is made of those of each.
+    rank : int
+        Number of ranks that it needs, of a metric of rankings.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Metric:
     timing: bool = False
     ranked: bool = True
     by_task: bool = False
+    rank: int = 0
 
     @property
     def sign(self) -> float:
@@ -103,6 +106,17 @@ def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, 
     return of
 
 
+def at_rank(name: str, k: int) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric of rankings that an array has for each rank, at rank k (OMTRSL paper)."""
+
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        if task is None:
+            return float(arrays[name][point, k - 1])
+        return float(arrays[f"{name}_by_task"][point, task, k - 1])
+
+    return of
+
+
 def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
     """Return the correlation between the learnt weights of two tasks."""
     return float(arrays["correlation"][point])
@@ -122,9 +136,19 @@ error = share(*COUNTS, times=100.0)
 
 HIGHER: dict[str, Any] = {"worst": 0.0, "lower_is_better": False}
 
+RANKINGS = {"ap": "precision", "map": "average_precision"}
+"""Metrics of rankings at a rank, ``ap@1`` to ``map@10``, and the arrays that have them."""
+
+RANKS = (10, *range(1, 10))
+
 METRICS = {
     metric.name: metric
     for metric in (
+        *(
+            Metric(f"{short}@{k}", "%", at_rank(name, k), (name,), rank=k, **HIGHER)
+            for k in RANKS
+            for short, name in RANKINGS.items()
+        ),
         Metric("error", "%", error, COUNTS, worst=100.0),
         Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
         Metric("auc", "", auc, ("auc",), **HIGHER),

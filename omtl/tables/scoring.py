@@ -47,6 +47,8 @@ def why_unmeasured(
     played = as_played(result, 0, rule).arrays
     if not set(metric.needs) <= result.arrays.keys():
         return f"the protocol does not measure {metric.name}"
+    if metric.rank and metric.rank > result.arrays[metric.needs[0]].shape[1]:
+        return f"the protocol ranks too few for {metric.name}; raise protocol.ranks"
     if not set(metric.needs) <= played.keys():
         return (
             f"selection {rule.name} has no {metric.name}, of which the protocol keeps no values "

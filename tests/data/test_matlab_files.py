@@ -198,6 +198,16 @@ def test_groups_become_tasks() -> None:
     assert some.task.tolist() == [0, 0, 1, 1]
 
 
+def test_each_task_may_have_letters_of_its_own() -> None:
+    """Each has as many as asked for; a draw is the same at every call."""
+    draws = [isolet.load(letters_each=1, letters_draw=draw) for draw in range(8)]
+    for classes in draws:
+        assert [len(set(classes.label[classes.task == k])) for k in range(2)] == [1, 1]
+    assert any(len(set(classes.label)) == 2 for classes in draws)
+    again = isolet.load(letters_each=1, letters_draw=3)
+    assert again.label.tolist() == draws[3].label.tolist()
+
+
 def test_rows_may_be_projected_on_their_principal_axes() -> None:
     whole, reduced = isolet.load().X, isolet.load(components=1).X
     _, _, axes = np.linalg.svd(whole - whole.mean(axis=0))
@@ -309,6 +319,7 @@ def test_targets_above_a_mean_are_a_class(mean_of: str, y: list[float]) -> None:
         ("spam", {"value": "share"}, "'share' is not among count, presence, frequency, tfidf"),
         ("isolet", {"groups": ["isolet2"]}, "'isolet2' is not among isolet1, isolet5"),
         ("isolet", {"letters": "Aa"}, "'a' is not among A, B"),
+        ("isolet", {"letters_each": 3}, "letters_each=3 must be between 1 and 2"),
         ("isolet", {"components": 0}, "components=0 must be between 1 and 2"),
         ("isolet", {"components": 3}, "components=3 must be between 1 and 2"),
         ("tdt2", {"categories": 0}, "categories must be 1 to 3, not 0"),

@@ -158,6 +158,9 @@ def test_messages_and_words_may_be_fewer() -> None:
     first = news20.load(tasks=["comp"], per_newsgroup=1)
     assert first.label.tolist() == [1, 4]
     assert dense(first) == [[0, 3, 0, 0], [5, 0, 0, 0]]
+    draws = [news20.load(tasks=["comp"], per_newsgroup=1, message_draw=draw) for draw in range(8)]
+    assert all(drawn.label.tolist() == [1, 4] for drawn in draws)
+    assert any(dense(drawn) != dense(first) for drawn in draws)
     # Words 1 and 4 are in two of the messages, 2 in one, and 3 in none.
     both = news20.load(tasks=["comp", "sci"], words=2)
     assert dense(both) == [[0, 0], [0, 0], [5, 0], [1, 2], [0, 1]]
