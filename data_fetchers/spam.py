@@ -5,19 +5,22 @@ each, half of them spam, as counts of words over one dictionary of 152,543. A ta
 name is the challenge's, u00 to u14. Column j is the challenge's word number j + 1.
 
 The file is a public MATLAB copy of all 15 inboxes. All its e-mails and labels equal those of the
-challenge's own files in another public repository.
+challenge's own files in another public repository, from which those of task A are: three inboxes of
+2,500 e-mails, over a larger dictionary of their own.
 
 Licence: unstated.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn.datasets import load_svmlight_files
 
 from data_fetchers._catalogue import cited, listed, pinned
 from data_fetchers._checks import check_counts, chosen
@@ -26,12 +29,19 @@ from data_fetchers._matlab import joined_cells, matlab, signed
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
+from omtl.util.errors import UserError
 
 NAME = "spam"
 LICENCE = "unstated"
 CITATION = cited("bickel2006ecml")
 FILES = listed(
-    NAME, pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10")
+    NAME,
+    pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10"),
+    pinned(
+        "shohoku11wrj/Spam-Filter",
+        "36b41aabee9f953bd799a8a0bc4993d80a9b23cd",
+        "SpamFilterData/evaluation_data_labeled/task_a_lab",
+    ),
 )
 
 
@@ -55,9 +65,36 @@ def parse(content: bytes) -> Tasks:
         return Tasks(X, signed(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
 
 
+def parse_inboxes(contents: Sequence[bytes]) -> Tasks:
+    """Return the inboxes of task A as tasks.
+
+    Parameters
+    ----------
+    contents : sequence of bytes
+        A file for each inbox: lines of a label, -1 or 1 for spam, and counts as ``word:count``.
+
+    Raises
+    ------
+    UserError
+        If a file has another format.
+    """
+    try:
+        read = load_svmlight_files([io.BytesIO(one) for one in contents], zero_based=False)
+    except ValueError as fault:
+        raise UserError(
+            f"{NAME}: the files of task A must be lines of svmlight: {fault}"
+        ) from fault
+    inboxes, labels = read[::2], read[1::2]
+    task = np.repeat(np.arange(len(inboxes)), [len(label) for label in labels])
+    names = tuple(f"u{k:02}" for k in range(len(inboxes)))
+    X = sparse.csr_array(sparse.vstack(inboxes, format="csr"))
+    return Tasks(X, np.concatenate(labels), task, names)
+
+
 def load(
     *,
     home: Path | None = None,
+    challenge: str = "task_b",
     users: Sequence[str] | None = None,
     value: str = "count",
     per_task: int | None = None,
@@ -69,8 +106,10 @@ def load(
     ----------
     home : Path, optional
         The folder of all data sets, as in `data_fetchers.fetch.fetch`.
+    challenge : {"task_b", "task_a"}
+        Which inboxes: the 15 of task B, or the three of task A.
     users : sequence of str, optional
-        The inboxes in the tasks' order, named u00 to u14; default: all 15.
+        The inboxes in the tasks' order, named u00 to u14, or u02; default: all.
     value : {"count", "presence", "frequency", "tfidf"}
         The entries, as in `data_fetchers._features.weighted`.
     per_task : int, optional
@@ -81,7 +120,8 @@ def load(
     Returns
     -------
     Tasks
-        X : csr_array of shape (n_emails, 152543). The rows of a task are in the file's order.
+        X : csr_array of shape (n_emails, 152543), or (n_emails, 106780) for task A. The rows of a
+        task are in the file's order.
 
     Raises
     ------
@@ -90,10 +130,14 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    emails = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    [kind] = chosen(NAME, "challenge", [challenge], ("task_b", "task_a"))
+    of_kind = [file for file in FILES if file.path.startswith("task_a") == (kind == "task_a")]
+    contents = [fetch(NAME, file, home=home).read_bytes() for file in of_kind]
+    emails = parse(contents[0]) if kind == "task_b" else parse_inboxes(contents)
     X = sparse.csr_array(emails.X)
     words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices)), "nonzeros": X.nnz}
-    check_counts(NAME, words | sizes(emails, "e-mails", "spam"))
+    where = NAME if kind == "task_b" else f"{NAME}, task A"
+    check_counts(where, words | sizes(emails, "e-mails", "spam"))
     inboxes = selected(emails, chosen(NAME, "users", users, emails.names))
     inboxes = replace(inboxes, X=weighted(NAME, sparse.csr_array(inboxes.X), value))
     return sampled(NAME, inboxes, per_task, sample_seed)

@@ -73,7 +73,11 @@ RATINGS = np.arange(2 * 16 * 15.0).reshape(32, 15), -np.arange(2 * 4 * 15.0).res
 
 SMALL: dict[ModuleType, dict[str, bytes]] = {
     landmine: {"LandmineData.mat": fields([0, 1, 0], [1], [1, 0])},
-    spam: {"emails.mat": inboxes(*WORDS)},
+    spam: {
+        "emails.mat": inboxes(*WORDS),
+        "task_a_u00_eval_lab.tf": b"1 1:2 4:1\n-1 2:3\n",
+        "task_a_u01_eval_lab.tf": b"-1 3:1\n",
+    },
     isolet: {"Isolet1.mat": group(1, [1, 2, 2]), "isolet5.mat": group(5, [2, 1, 1, 2])},
     tdt2: {"TDT2.mat": DOCUMENTS},
     pubfig_attributes: {"pubfig_data.mat": mat(**IMAGES)},
@@ -184,6 +188,16 @@ def test_inboxes_become_tasks(value: str, rows: list[list[float]]) -> None:
     assert dense(tasks) == rows
     first = spam.load(users=["u01"], value=value, per_task=1, sample_seed=None)
     assert dense(first) == rows[:1]
+
+
+def test_inboxes_of_task_a_become_tasks() -> None:
+    tasks = spam.load(challenge="task_a")
+    assert tasks.names == ("u00", "u01")
+    assert tasks.task.tolist() == [0, 0, 1]
+    assert tasks.y.tolist() == [1, -1, -1]
+    assert dense(tasks) == [[2, 0, 0, 1], [0, 3, 0, 0], [0, 0, 1, 0]]
+    with pytest.raises(UserError, match="the files of task A"):
+        spam.parse_inboxes([b"spam 1:2\n"])
 
 
 def test_groups_become_tasks() -> None:
@@ -316,6 +330,7 @@ def test_targets_above_a_mean_are_a_class(mean_of: str, y: list[float]) -> None:
         ("landmine", {"tasks": [1, 1]}, "each once"),
         ("landmine", {"tasks": []}, "choose one or more"),
         ("spam", {"users": ["u02"]}, "'u02' is not among u00, u01"),
+        ("spam", {"challenge": "task_c"}, "'task_c' is not among task_b, task_a"),
         ("spam", {"value": "share"}, "'share' is not among count, presence, frequency, tfidf"),
         ("isolet", {"groups": ["isolet2"]}, "'isolet2' is not among isolet1, isolet5"),
         ("isolet", {"letters": "Aa"}, "'a' is not among A, B"),
