@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from typing import Any
-
-from markupsafe import Markup
 
 import data_fetchers
 from omtl.experiment.specs import DataSetSpec
-from omtl.site.gather import Sources, comment_of, in_yaml
-from omtl.site.text import code, docstring, entries, markdown, plain, prose, sections
+from omtl.site.sources import Sources, comment_of, in_yaml
+from omtl.site.text import code, docstring, entries, plain, prose
 
 
 def data_sets(sources: Sources) -> list[dict[str, Any]]:
@@ -48,7 +45,9 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "counts": [(what, f"{n:,}") for what, n in data_fetchers.totals(name).items()],
         "configs": configs,
         "stands_in": any(kind == "substitute" for c in configs for _, _, kind in c["columns"]),
-        "differences": list(_differences(configs, sources)),
+        "papers": list(
+            dict.fromkeys(sources.tables[t].paper for c in configs for t, *_ in c["columns"])
+        ),
     }
 
 
@@ -66,35 +65,3 @@ def _config(spec: DataSetSpec, sources: Sources) -> dict[str, Any]:
             if column.dataset == spec.name
         ],
     }
-
-
-def _differences(configs: list[dict[str, Any]], sources: Sources) -> Iterator[tuple[str, Markup]]:
-    """Yield, for each paper that uses the data set, how the paper's data differ from ours.
-
-    From a table on a paper's page, these are the rows of this data set; otherwise, the paragraphs.
-    """
-    used: dict[str, set[str]] = {}
-    for config in configs:
-        for table, column, _ in config["columns"]:
-            used.setdefault(sources.tables[table].paper, set()).update((column, config["label"]))
-    for paper, names in used.items():
-        text = sections(sources.readmes[paper]).get("Data", "")
-        lines = text.splitlines()
-        head = [i for i, line in enumerate(lines) if re.fullmatch(r"\|[ |:-]+\|", line)]
-        if head:
-            rows = [
-                line
-                for line in lines[head[0] + 1 :]
-                if line.startswith("|") and any(_names(line.split("|")[1], n) for n in names)
-            ]
-            text = "\n".join([*lines[head[0] - 1 : head[0] + 1], *rows]) if rows else text
-        else:
-            near = [p for p in text.split("\n\n") if any(_names(p, n) for n in names)]
-            text = "\n\n".join(near) or text
-        yield paper, markdown(text)
-
-
-def _names(text: str, name: str) -> bool:
-    """Whether a text mentions a data set by the first word of its name."""
-    word = re.split(r"[ (-]", name)[0]
-    return re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE) is not None

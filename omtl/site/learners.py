@@ -11,8 +11,7 @@ from typing import Any
 
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.reference.transcriptions import transcriptions
-from omtl.site.gather import Sources, comment_of, in_yaml
-from omtl.site.tables import TablePage
+from omtl.site.sources import Sources, comment_of, in_yaml
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
@@ -25,7 +24,7 @@ METHODS = ("open_round", "score", "update", "close_round", "attend", "fit")
 """The methods of a learner whose code is shown."""
 
 
-def learners(sources: Sources, tables: list[TablePage]) -> list[dict[str, Any]]:
+def learners(sources: Sources, tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return all learners that have a config, sorted by name."""
     specs: dict[str, list[AlgorithmSpec]] = {}
     for spec in sources.algorithms.values():
@@ -35,7 +34,7 @@ def learners(sources: Sources, tables: list[TablePage]) -> list[dict[str, Any]]:
 
 
 def _learner(
-    path: str, specs: list[AlgorithmSpec], sources: Sources, tables: list[TablePage]
+    path: str, specs: list[AlgorithmSpec], sources: Sources, tables: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return a learner: its equations, configs, code, and the notes on it of the papers' pages."""
     module_name, _, name = path.rpartition(".")
@@ -99,21 +98,21 @@ def _config(spec: AlgorithmSpec) -> dict[str, Any]:
     }
 
 
-def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Iterator[dict[str, Any]]:
+def _uses(path: str, sources: Sources, tables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the table rows that the learner fills, with their verdicts by reading."""
     for table in tables:
-        for row in sources.tables[table.id].rows:
+        for row in sources.tables[table["id"]].rows:
             if path in [sources.algorithms[name].learner for name in row.algorithms]:
                 verdicts = {
-                    view.name: Counter(
+                    view["name"]: Counter(
                         cell.verdict
-                        for line in view.rows
+                        for line in view["lines"]
                         for cell in line.cells
                         if cell and line.label == row.label
                     )
-                    for view in table.views
+                    for view in table["views"]
                 }
-                yield {"table": table.id, "row": row.label, "verdicts": verdicts}
+                yield {"table": table["id"], "row": row.label, "verdicts": verdicts}
 
 
 def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[dict[str, Any]]:
