@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from omtl.evidence.claims import claims_of
-from omtl.evidence.ledger import least_effect
 from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT, by_reading
 from omtl.experiment.readings import Reading
@@ -38,71 +37,44 @@ def claims(sources: Sources) -> list[Row]:
     """Return the ledger of claims.
 
     Each row has the paper's own words (`quote`, and what we take them as), the page that decides
-    it, and its `outcomes` by reading: the outcome, the one corrected for many tests, the
-    comparisons, their counts, and the one with the least effect.
+    it, and by reading the `tests` of its comparisons; an outcome that is empty is "not run".
     """
     quotes = {
         (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
     }
-    ledger = rows_in(sources.results / "claims.csv")
-    tests: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    ledger: list[Row] = [*rows_in(sources.results / "claims.csv")]
+    tests: dict[tuple[str, str, str], list[Row]] = {}
     for name in dict.fromkeys(row["decided_by"] for row in ledger):
         for test in rows_in(sources.results / "statistics" / f"{name}.claims.csv"):
             tests.setdefault((name, test["claim"], test["reading"]), []).append(test)
-    found = []
     for row in ledger:
         name, quote = row["decided_by"], quotes.get((row["paper"], row["claim"]), "")
-        outcomes = {}
-        for reading in SHOWN_READINGS:
-            mine = tests.get((name, row["claim"], reading), [])
-            outcomes[reading] = {
-                "outcome": row[reading] or OUTCOMES[-1],
-                "corrected": row[f"{reading}_corrected"] or "not tested",
-                "counts": row[f"{reading}_comparisons"],
-                "least": least_effect(mine) if row[f"{reading}_least_effect"] else None,
-                "comparisons": mine,
-            }
-        about = {
-            "quote": quote,
-            "taken_as": row["sentence"].removeprefix(quote).strip(),
-            "page": f"{'figure' if name in sources.figures else 'table'}-{name}.html",
-            "outcomes": outcomes,
-        }
-        found.append(row | about)
-    return found
+        row["quote"], row["taken_as"] = quote, row["sentence"].removeprefix(quote).strip()
+        row["page"] = f"{'figure' if name in sources.figures else 'table'}-{name}.html"
+        row["tests"] = {r: tests.get((name, row["claim"], r), []) for r in SHOWN_READINGS}
+        row |= {reading: row[reading] or OUTCOMES[-1] for reading in SHOWN_READINGS}
+    return ledger
 
 
 def tallied(ledger: list[Row], reading: str) -> dict[str, int]:
     """Return the number of claims with each outcome."""
-    tally = Counter(claim["outcomes"][reading]["outcome"] for claim in ledger)
+    tally = Counter(claim[reading] for claim in ledger)
     return {outcome: tally[outcome] for outcome in OUTCOMES if tally[outcome]}
 
 
 def bounds(sources: Sources) -> list[Row]:
-    """Return the bounds of the papers' theorems, with the measured values and an outcome each.
+    """Return the bounds of the papers' theorems, with the measured values and what these say."""
 
-    `remarks` are the notes of its figure, `width` is the length of the tightness bar.
-    """
-    found = []
-    for row in rows_in(sources.results / "theory.csv"):
-        figure, tightness = sources.figures[row["figure"]], float(row["tightness"])
-        labels = {panel.label for panel in figure.panels if panel.title == row["dataset"]}
-        remarks = [
-            drawn["label"]
-            for drawn in sources.drawn[row["figure"]]
-            if drawn["kind"] == "note"
-            and drawn["panel"] in labels
-            and (drawn["part"], drawn["reading"]) == (row["part"], row["reading"])
-        ]
-        says = "respected"
+    def says(row: Row) -> str:
         if int(row["points_above"]):
-            says = "exceeded"
-        elif row["trivial"] and float(row["bound"]) >= float(row["trivial"]):
-            says = "empty"
-        width = max(0.0, min(1.0, tightness))
-        about = {"paper": figure.paper, "remarks": remarks, "says": says, "width": width}
-        found.append(row | about | {"tightness": tightness})
-    return found
+            return "exceeded"
+        trivial = row["trivial"]
+        return "empty" if trivial and float(row["bound"]) >= float(trivial) else "respected"
+
+    return [
+        {**row, "paper": sources.figures[row["figure"]].paper, "says": says(row)}
+        for row in rows_in(sources.results / "theory.csv")
+    ]
 
 
 def proofread(sources: Sources) -> Row:
@@ -136,16 +108,15 @@ def evidence(sources: Sources) -> Row:
     }
 
 
-def _ranks(table: str, results: Path) -> Iterator[tuple[list[dict[str, str]], Path | None]]:
+def _ranks(table: str, results: Path) -> Iterator[tuple[list[Row], Path | None]]:
     """Yield a table's average ranks by reading and metric, the best first, with their diagram."""
     folder = results / "statistics"
-    by_metric: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in rows_in(folder / f"{table}.csv"):
-        by_metric.setdefault((row["reading"], row["metric"]), []).append(row)
-    for (reading, _), mine in by_metric.items():
+    rows = rows_in(folder / f"{table}.csv")
+    for reading, metric in dict.fromkeys((row["reading"], row["metric"]) for row in rows):
+        mine = [row for row in rows if (row["reading"], row["metric"]) == (reading, metric)]
         picture = folder / f"{by_reading(table, reading)}.svg"
-        mine.sort(key=lambda row: float(row["average_rank"]))
-        yield mine, picture if picture.exists() else None
+        in_order = sorted(mine, key=lambda row: float(row["average_rank"]))
+        yield [*in_order], picture if picture.exists() else None
 
 
 def readings(sources: Sources) -> list[Row]:
@@ -156,8 +127,6 @@ def readings(sources: Sources) -> list[Row]:
     """
     found = []
     for paper, asked in sources.questions.items():
-        if not asked:
-            continue
         answers = {reading: _answers(paper, reading) for reading in READINGS}
         questions = [_question(name, one, answers) for name, one in asked.items()]
         options = [option for question in questions for option in question["options"]]
@@ -169,7 +138,7 @@ def readings(sources: Sources) -> list[Row]:
         ]
         supports = {support: tally[support] for support in SUPPORT if tally[support]}
         about = {"questions": questions, "searches": searches, "supports": supports}
-        found.append({"paper": paper, **about})
+        found += [{"paper": paper, **about}] if questions else []
     return found
 
 
@@ -181,27 +150,23 @@ def _answers(paper: str, reading: str) -> Mapping[str, Any]:
         return {}
 
 
-def _question(name: str, asked: Question, answers: dict[str, Any]) -> Row:
+def _question(name: str, asked: Question, answers: dict[str, Mapping[str, Any]]) -> Row:
     """Return a question with its options.
 
     An option's `sets` are the config values that it sets, `support` is what the paper's text makes
     of it, and `taken_by` are the standard readings that give it.
     """
     given = {reading: str(one.get(name, asked.literal)) for reading, one in answers.items()}
-    return {
-        "name": name,
-        **{part: plain(getattr(asked, part)) for part in ("asks", "says", "found")},
-        "columns": list(asked.columns),
-        "options": [
-            {
-                "name": str(option),
-                "sets": in_yaml(patch),
-                "support": asked.support.get(option),
-                "taken_by": [reading for reading, one in given.items() if one == str(option)],
-            }
-            for option, patch in asked.options.items()
-        ],
-    }
+    options = [
+        {
+            "name": str(option),
+            "sets": in_yaml(patch),
+            "support": asked.support.get(option),
+            "taken_by": [reading for reading, one in given.items() if one == str(option)],
+        }
+        for option, patch in asked.options.items()
+    ]
+    return {"name": name, "asked": asked, "options": options}
 
 
 def _search(folder: Path, table: str) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from importlib.metadata import version
@@ -28,7 +29,7 @@ from omtl.site.data_sets import data_sets
 from omtl.site.figures import figure_page
 from omtl.site.learners import learners
 from omtl.site.papers import papers, totals
-from omtl.site.sources import Sources
+from omtl.site.sources import Sources, comment_of, yaml_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.tables.published_results import SHOWN_READINGS
@@ -44,20 +45,6 @@ REPOSITORY = "OMTL_REPOSITORY"
 """The environment variable with the repository's address, to which pages then link."""
 
 ASSETS = ("style.css", "script.js", "charts.js", "board.js")
-
-NAVIGATION = (
-    ("index.html", "Scoreboard"),
-    ("atlas.html", "Atlas"),
-    ("gallery.html", "Figures"),
-    ("claims.html", "Claims"),
-    ("proofread.html", "Proofreading"),
-    ("theory.html", "Theory"),
-    ("readings.html", "Readings"),
-    ("board.html", "Board"),
-    ("learners.html", "Learners"),
-    ("data.html", "Data sets"),
-    ("evidence.html", "Evidence"),
-)
 
 SEARCHED = 10_000
 """How many characters of a page the search knows."""
@@ -75,7 +62,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"slug": slug, "code": code, "words": lambda name: name.replace("_", " ")}
+    made.filters |= {"slug": slug, "code": code, "yaml": yaml_value}
+    made.filters["words"] = lambda name: name.replace("_", " ")
     made.globals |= {
         "verdicts": ALL_VERDICTS,
         "judged": JUDGED,
@@ -84,6 +72,7 @@ def environment() -> Environment:
         "outcomes": OUTCOMES,
         "outcome_marks": OUTCOME_MARKS,
         "readings_of_all": SHOWN_READINGS,
+        "comment_of": comment_of,
     }
     return made
 
@@ -142,10 +131,13 @@ def as_data(name: str, content: Any) -> str:
 
 def entry_of(name: str, html: str) -> dict[str, str]:
     """Return a page's entry in the search: its address, title and words."""
-    _, _, main = html.partition("<main")
-    title = Markup(html.partition("<title>")[2].partition("</title>")[0]).striptags()
-    text = Markup(main.partition(">")[2].partition("</main>")[0]).striptags()
-    return {"to": name, "title": title.removesuffix(" · omtl"), "text": text[:SEARCHED]}
+
+    def words(tag: str) -> str:
+        found = re.search(rf"<{tag}\b[^>]*>(.*)</{tag}>", html, re.DOTALL)
+        return Markup(found[1].replace("<", " <")).striptags() if found else ""
+
+    title = words("title").removesuffix(" · omtl")
+    return {"to": name, "title": title, "text": words("main")[:SEARCHED]}
 
 
 def contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str, Any]]:
@@ -200,7 +192,7 @@ def contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str,
         {"to": f"claims.html#{one['paper']}-{one['claim']}", "title": one["sentence"]}
         for one in ledger
     ] + [
-        {"to": f"readings.html#{one['paper']}-{slug(asked['name'])}", "title": asked["asks"]}
+        {"to": f"readings.html#{one['paper']}-{slug(asked['name'])}", "title": asked["asked"].asks}
         for one in all_questions
         for asked in one["questions"]
     ]
@@ -208,7 +200,7 @@ def contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str,
         "papers": all_papers,
         "paper_names": names,
         "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
-        "navigation": [one for one in NAVIGATION if ranked or one[0] != "board.html"],
+        "has_board": bool(ranked),
     }
     return shared, shown, data
 

@@ -7,8 +7,7 @@ import re
 from typing import Any
 
 import data_fetchers
-from omtl.experiment.specs import DataSetSpec
-from omtl.site.sources import Sources, comment_of, in_yaml
+from omtl.site.sources import Sources
 from omtl.site.text import code, docstring, entries, plain, prose
 
 
@@ -25,8 +24,13 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
     summary, _, rest = text.partition("\n\n")
     licence = re.search(r"Licence: (.*)", plain(about))
     returns = of_load.get("Returns", "").partition("\n")[2]
-    configs = [
-        _config(spec, sources) for spec in sources.datasets.values() if spec.loaded_by == name
+    configs = [spec for spec in sources.datasets.values() if spec.loaded_by == name]
+    columns = [
+        (spec.name, table, column.published, column.kind)
+        for spec in configs
+        for table, description in sources.tables.items()
+        for column in description.columns
+        if column.dataset == spec.name
     ]
     return {
         "id": f"data-{name}.html",
@@ -42,26 +46,8 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
         "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
-        "counts": [(what, f"{n:,}") for what, n in data_fetchers.totals(name).items()],
+        "counts": data_fetchers.totals(name),
         "configs": configs,
-        "stands_in": any(kind == "substitute" for c in configs for _, _, kind in c["columns"]),
-        "papers": list(
-            dict.fromkeys(sources.tables[t].paper for c in configs for t, *_ in c["columns"])
-        ),
-    }
-
-
-def _config(spec: DataSetSpec, sources: Sources) -> dict[str, Any]:
-    """Return a config of a data set, and the table columns that use it."""
-    return {
-        "name": spec.name,
-        "label": spec.label,
-        "comment": comment_of("dataset", spec.name),
-        "options": in_yaml({**spec.options, "normalise": spec.normalise, "bias": spec.bias}),
-        "columns": [
-            (table, column.published, column.kind)
-            for table, description in sources.tables.items()
-            for column in description.columns
-            if column.dataset == spec.name
-        ],
+        "columns": columns,
+        "papers": list(dict.fromkeys(sources.tables[table].paper for _, table, *_ in columns)),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.reference.transcriptions import transcriptions
-from omtl.site.sources import Sources, comment_of, in_yaml
+from omtl.site.sources import Sources
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
@@ -58,7 +58,7 @@ def _learner(
         "family": prose(inspect.getdoc(module) or ""),
         "parameters": [(n, k, code(t)) for n, k, t in entries(parts.get("Parameters", ""))],
         "labels": labels,
-        "configs": [_config(spec) for spec in specs],
+        "configs": specs,
         "notes": list(_notes(sorted(of_papers), labels, sources)),
         "papers": sorted(of_papers),
         "uses": uses,
@@ -84,18 +84,6 @@ def _with_helpers(function: Callable[..., Any]) -> str:
         called = (one.__globals__.get(name) for name in re.findall(r"\b(_\w+)\(", text))
         waiting += [each for each in called if inspect.isfunction(each)]
     return "\n\n".join(found)
-
-
-def _config(spec: AlgorithmSpec) -> dict[str, Any]:
-    """Return a config of a learner: fixed hyper-parameters and the grid."""
-    return {
-        "name": spec.name,
-        "label": spec.label,
-        "comment": comment_of("algorithm", spec.name),
-        "fixed": in_yaml(spec.fixed),
-        "grid": in_yaml(spec.grid),
-        "n_points": len(spec.points),
-    }
 
 
 def _uses(path: str, sources: Sources, tables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
