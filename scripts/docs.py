@@ -1,8 +1,8 @@
 """The documentation and the results as one site, in ``.omtl/docs`` (``make docs``).
 
 zensical builds the pages of ``docs/`` and nothing else; the pages of results are those of
-``omtl report``, written beside them into ``results/``. The navigation of each leads to the other, and
-one search finds what is in both.
+``omtl report``, written beside them into ``results/``. The navigation of each leads to the other,
+and one search finds what is in both.
 """
 
 from __future__ import annotations

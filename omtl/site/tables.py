@@ -18,26 +18,31 @@ from omtl.reproduction.explain import command_of, names_of
 from omtl.site.figures import learning_curves
 from omtl.site.sources import Sources, yaml_value
 from omtl.site.text import code, plain, slug
-from omtl.tables import verdict
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.layout import heads_of, lines_of, subtitle_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun
+from omtl.tables.verdict import CLOSE, CONFIDENCE, FAR, JUDGED, MATCH, NEAR, OFF, OURS, VERDICTS
 
-ALL_VERDICTS = (*verdict.VERDICTS, verdict.OURS)
+ALL_VERDICTS = (*VERDICTS, OURS)
 
-BEYOND = f"more than {100 * verdict.CLOSE:g}% away"
-MEANING = {
-    verdict.MATCH: f"within {100 * verdict.CLOSE:g}% of the published number, including the whole interval",
-    verdict.NEAR: f"within {100 * verdict.CLOSE:g}% of the published number, but the interval reaches further",
-    verdict.COMPATIBLE: f"{BEYOND}, but the interval includes 0",
-    verdict.OFF: f"{BEYOND}, and not by chance; the reason is below the table",
-    verdict.SUBSTITUTE: "stand-in data: only claims are judged",
-    verdict.TIMING: "timings from different hardware: only ratios are judged",
-    verdict.MISSING: "not run; the reason is below the table",
-    verdict.OURS: "an extra baseline of ours that the paper does not have",
-}
+MEANING = dict(
+    zip(
+        ALL_VERDICTS,
+        (
+            f"within {100 * CLOSE:g}% of the published number, including the whole interval",
+            f"within {100 * CLOSE:g}% of the published number, but the interval reaches further",
+            f"more than {100 * CLOSE:g}% away, but the interval includes 0",
+            f"more than {100 * CLOSE:g}% away, and not by chance; the reason is below the table",
+            "stand-in data: only claims are judged",
+            "timings from different hardware: only ratios are judged",
+            "not run; the reason is below the table",
+            "an extra baseline of ours that the paper does not have",
+        ),
+        strict=True,
+    )
+)
 """The meaning of each verdict."""
 
 NO_EXPERIMENT = Experiment(
@@ -67,8 +72,7 @@ def table_page(name: str, sources: Sources) -> dict[str, Any]:
         "caption": plain(description.caption),
         "views": [_view(run, frames[run.name], description) for run in runs],
         "counts": {
-            name: counted(c for c in cells if c.kind != verdict.OURS)
-            for name, cells in rows.items()
+            name: counted(c for c in cells if c.kind != OURS) for name, cells in rows.items()
         },
         "details": {
             run.name: dict(_details(run, frames[run.name], description, sources)) for run in runs
@@ -101,7 +105,7 @@ def cells_of(run: PublishedRun, description: TableDescription) -> pd.DataFrame:
         row
         | {
             "anchor": f"{slug(run.name)}-{number}",
-            "kind": "value" if row["published_mean"] else verdict.OURS,
+            "kind": "value" if row["published_mean"] else OURS,
             "experiment": experiments.get(f"{row['algorithm']} on {row['dataset']}", NO_EXPERIMENT),
             "place": _place(row),
             "suspect": "; ".join(one["says"] for one in odd.get(place_of(row), [])),
@@ -129,7 +133,7 @@ def _shown(number: str, digits: int) -> str:
 
 def is_compared(cell: Any) -> bool:
     """Whether our number was compared with the published one, with an interval."""
-    return cell.verdict in verdict.JUDGED and bool(cell.low) and float(cell.published_mean) != 0.0
+    return cell.verdict in JUDGED and bool(cell.low) and float(cell.published_mean) != 0.0
 
 
 def atlas_row(cell: Any) -> dict[str, Any]:
@@ -166,7 +170,7 @@ def _strip(cells: pd.DataFrame) -> dict[str, Any] | None:
     shares = [
         (100 * (float(cell.ours_mean) / float(cell.published_mean) - 1.0), cell)
         for cell in each_cell(cells)
-        if cell.verdict in verdict.JUDGED and cell.ours_mean and float(cell.published_mean)
+        if cell.verdict in JUDGED and cell.ours_mean and float(cell.published_mean)
     ]
     if not shares:
         return None
@@ -180,8 +184,8 @@ def _strip(cells: pd.DataFrame) -> dict[str, Any] | None:
         "ticks": [(place(share), cell.verdict, cell.place, share) for share, cell in shares],
         "marks": [(place(mark), mark) for mark in REACHES[reach]],
         "band": (
-            place(-100 * verdict.CLOSE),
-            place(100 * verdict.CLOSE) - place(-100 * verdict.CLOSE),
+            place(-100 * CLOSE),
+            place(100 * CLOSE) - place(-100 * CLOSE),
         ),
     }
 
@@ -229,19 +233,19 @@ def _comparison(cell: Any) -> str:
     delta, low, high, share = (float(getattr(cell, n)) for n in ("delta", "low", "high", "share"))
     counted_in = "draws of the data" if int(cell.n_draws) > 1 else "repeats"
     return (
-        f"ours − published = {delta:.4g} ({100 * share:+.1f}%), {100 * verdict.CONFIDENCE:g}% interval "
+        f"ours − published = {delta:.4g} ({100 * share:+.1f}%), {100 * CONFIDENCE:g}% interval "
         f"{low:.4g} to {high:.4g}, over {cell.n_repeats} {counted_in}"
     )
 
 
 def _diagnosis(cell: Any, paper: str) -> str:
     """Return why a cell is off, or within 10% of print but many standard errors away."""
-    is_far = cell.verdict == verdict.OFF
+    is_far = cell.verdict == OFF
     quantities = [cell.delta, cell.ours_se, cell.published_se]
-    if cell.verdict in (verdict.MATCH, verdict.NEAR) and all(quantities):
+    if cell.verdict in (MATCH, NEAR) and all(quantities):
         delta, ours, theirs = map(float, quantities)
-        is_far = abs(delta) > verdict.FAR * math.hypot(ours, theirs)
-    return diagnosis_of(cell, paper) if is_far and cell.kind != verdict.OURS else ""
+        is_far = abs(delta) > FAR * math.hypot(ours, theirs)
+    return diagnosis_of(cell, paper) if is_far and cell.kind != OURS else ""
 
 
 def _parameters(cell: Any) -> Iterator[tuple[str, str, list[str]]]:
