@@ -148,7 +148,7 @@ function frontChart(points) {
       const row = rows.get(one.name);
       row.querySelector(".elo").textContent = one.elo.toFixed(0);
       row.querySelector(".interval").textContent = one.interval.map((end) => end.toFixed(0)).join(" to ");
-      for (const name of ["win", "tie", "loss"]) row.querySelector(`.${name}`).textContent = `${(100 * one[name]).toFixed(0)} %`;
+      for (const name of ["win", "tie", "loss"]) row.querySelector(`.${name}`).textContent = `${(100 * one[name]).toFixed(0)}%`;
       table.append(row);
     }
     const shown = new Set(chosen.map((one) => one.name));
