@@ -25,9 +25,8 @@ from omtl.site.audits import (
     readings,
 )
 from omtl.site.board import board
-from omtl.site.data_sets import data_sets
+from omtl.site.catalogue import data_sets, learners
 from omtl.site.figures import figure_page
-from omtl.site.learners import learners
 from omtl.site.papers import papers, totals
 from omtl.site.sources import Sources, comment_of, yaml_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page

@@ -213,41 +213,32 @@ function sorting() {
   }
 }
 
-// Rows that a form asks for; the address may ask too (?paper=dom).
-function filters() {
-  for (const form of all("form.filters[data-filters]")) {
-    const table = document.getElementById(form.dataset.filters);
-    const rows = [...table.tBodies[0].rows];
-    const asked = new URLSearchParams(location.search);
-    form.hidden = false;
-    for (const field of form.elements) if (field.name && asked.has(field.name)) field.value = asked.get(field.name);
-    const nothing = document.querySelector(".nothing");
-    const show = () => {
-      const of = (name) => (form.elements[name] ? form.elements[name].value : "");
-      const words = of("text").toLowerCase().split(/\s+/).filter(Boolean);
-      let count = 0;
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        const outcome = row.dataset[of("reading").replace(/_(.)/g, (_, letter) => letter.toUpperCase())];
-        const wanted = (!of("paper") || row.dataset.paper === of("paper"))
-          && (!of("outcome") || outcome === of("outcome"))
-          && (!row.dataset.reading || !of("reading") || row.dataset.reading === of("reading"))
-          && (!of("says") || row.dataset.says === of("says"))
-          && (!asked.has("figure") || row.dataset.figure === asked.get("figure"))
-          && words.every((word) => text.includes(word));
-        row.hidden = !wanted;
-        count += wanted;
-      }
-      if (table.id === "ledger") {
-        for (const cell of all("[data-reading]", table)) cell.hidden = cell.dataset.reading !== of("reading");
-      }
-      form.querySelector(".count").textContent = `${count} of ${rows.length}`;
-      if (nothing) nothing.hidden = count > 0;
-    };
-    form.addEventListener("input", show);
-    form.addEventListener("submit", (event) => event.preventDefault());
-    show();
-  }
+// Rows that a form asks for; the address may ask too (?paper=dom), and follows.
+function filter(form) {
+  const list = document.getElementById(form.getAttribute("data-filters")); // a field may be named dataset
+  const rows = [...(list.tBodies ? list.tBodies[0].rows : list.children)];
+  const asked = new URLSearchParams(location.search);
+  for (const field of form.elements) if (asked.has(field.name)) field.value = asked.get(field.name);
+  const show = (event) => {
+    const { text, ...given } = Object.fromEntries(new FormData(form));
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    // The outcome of a claim is that under the reading whose columns are shown.
+    const value = (row, name) => row.dataset[name === "outcome" ? given.reading.replace(/_(.)/g, (_, letter) => letter.toUpperCase()) : name];
+    for (const row of rows) {
+      row.hidden = !Object.entries(given).every(([name, wanted]) => !wanted || [undefined, wanted].includes(value(row, name)))
+        || (words.length > 0 && !words.every((word) => row.textContent.toLowerCase().includes(word)));
+    }
+    for (const cell of all("[data-reading]:is(th, td)", list)) cell.hidden = cell.dataset.reading !== given.reading;
+    const count = rows.filter((row) => !row.hidden).length;
+    form.querySelector(".count").textContent = `${count} of ${rows.length}`;
+    document.querySelector(".nothing").hidden = count > 0;
+    const told = Object.entries({ ...given, text }).filter(([, one]) => one);
+    if (event) history.replaceState(null, "", `?${new URLSearchParams(told)}`);
+  };
+  form.hidden = false;
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  show();
 }
 
 document.addEventListener("click", async (event) => {
@@ -300,48 +291,38 @@ function search() {
   document.addEventListener("click", (event) => { if (!form.contains(event.target)) found.hidden = true; });
 }
 
-// The atlas: compared cells as a forest plot; the address keeps what is asked for.
+// The atlas: compared cells as a forest plot.
 async function atlas() {
   const list = document.getElementById("atlas");
   if (!list) return;
-  const form = document.querySelector(".atlas-filters");
+  const form = document.querySelector("form.filters");
   const { papers, rows } = await load("atlas");
-  const fields = ["paper", "dataset", "algorithm", "view", "verdict"];
-  const asked = new URLSearchParams(location.search);
-  for (const name of fields) {
+  for (const name of ["paper", "dataset", "algorithm", "view", "verdict"]) {
     const values = [...new Set(rows.map((row) => row[name]))];
     if (name === "dataset" || name === "algorithm") values.sort((a, b) => a.localeCompare(b));
     form.elements[name].append(...values.map((value) => html("option", { value }, papers[value] || value.replaceAll("_", " "))));
   }
-  for (const field of form.elements) if (field.name && asked.has(field.name)) field.value = asked.get(field.name);
-  if (!asked.size && rows.length) form.elements.view.value = rows[0].view;
-  form.hidden = false;
+  if (!location.search && rows.length) form.elements.view.value = rows[0].view;
   // Logarithmic away from 0, so that one axis has differences of 1% and of 100%.
   const place = (share) => 50 + 50 * Math.sign(share) * Math.min(1, Math.log1p(Math.abs(share) / 5) / Math.log1p(20));
   const told = (share) => `${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`.replace("-", "−");
   for (const mark of all("[data-mark]")) mark.style.left = `${place(Number(mark.dataset.mark))}%`;
-  const item = (row) => {
-    const [low, high] = [place(row.low), place(row.high)];
-    const where = html("small", {}, `${row.table}, ${row.view.replaceAll("_", " ")}, ${row.metric}`);
-    return html("li", { class: row.verdict }, html("a", { href: `table-${row.table}.html#${row.anchor}` }, row.place, " ", where),
+  const items = new Map(rows.map(({ table, anchor, place: name, delta, low, high, ...about }) => {
+    const [left, right] = [place(low), place(high)];
+    const where = html("small", {}, `${table}, ${about.view.replaceAll("_", " ")}, ${about.metric}`);
+    const item = html("li", { class: about.verdict }, html("a", { href: `table-${table}.html#${anchor}` }, name, " ", where),
       html("span", { class: "plot", "aria-hidden": "true" },
-        html("i", { class: "interval", style: `left:${low}%;width:${high - low}%` }), html("i", { class: "dot", style: `left:${place(row.delta)}%` })),
-      html("span", { class: "told" }, `${told(row.delta)}% `, html("small", {}, `${told(row.low)} to ${told(row.high)}`), html("span", { class: "hidden" }, row.verdict)));
-  };
-  const show = () => {
-    const values = Object.fromEntries(new FormData(form));
-    const words = values.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = rows.filter((row) => fields.every((name) => !values[name] || row[name] === values[name])
-      && words.every((word) => `${row.place} ${row.table} ${row.metric}`.toLowerCase().includes(word)));
-    if (values.order) wanted.sort((a, b) => (values.order === "difference" ? a.delta - b.delta : Math.abs(b.delta) - Math.abs(a.delta)));
-    list.replaceChildren(...wanted.map(item));
-    form.querySelector(".count").textContent = `${wanted.length} of ${rows.length} compared cells`;
-    const given = Object.entries(values).filter(([, value]) => value);
-    history.replaceState(null, "", given.length ? `?${new URLSearchParams(given)}` : "?view=");
-  };
-  form.addEventListener("input", show);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  show();
+        html("i", { class: "interval", style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
+      html("span", { class: "told" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
+    Object.assign(item.dataset, about);
+    return [item, delta];
+  }));
+  const order = { "": () => 0, difference: (a, b) => a[1] - b[1], size: (a, b) => Math.abs(b[1]) - Math.abs(a[1]) };
+  const sort = () => list.replaceChildren(...[...items].sort(order[document.getElementById("order").value]).map(([item]) => item));
+  document.getElementById("order").addEventListener("change", sort);
+  sort();
+  filter(form);
 }
 
-for (const part of [themes, views, cells, sorting, filters, panels, search, atlas]) part();
+for (const part of [themes, views, cells, sorting, panels, search, atlas]) part();
+for (const form of all("form.filters:not(.late)")) filter(form);

@@ -146,13 +146,13 @@ def test_verdicts_are_picked_out(visit: Browser) -> None:
 @pytest.mark.browser
 def test_the_atlas_is_filtered_and_leads_to_a_cell(visit: Browser) -> None:
     browser = visit("atlas.html?paper=dom&view=as_written")
-    wait_for(browser, "#atlas li")
+    wait_for(browser, "#atlas li:not([hidden])")
     kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv")
     kept = kept[(kept["reading"] == "as_written") & kept["verdict"].isin(JUDGED)]
-    form = browser.find_element(By.CSS_SELECTOR, ".atlas-filters")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#atlas li")) == len(kept)
+    form = browser.find_element(By.CSS_SELECTOR, "form.filters")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#atlas li:not([hidden])")) == len(kept)
     form.find_element(By.NAME, "verdict").send_keys("off")
-    items = browser.find_elements(By.CSS_SELECTOR, "#atlas li")
+    items = browser.find_elements(By.CSS_SELECTOR, "#atlas li:not([hidden])")
     assert len(items) == (kept["verdict"] == "off").sum() > 0
     assert "verdict=off" in browser.current_url
     words = items[0].find_element(By.TAG_NAME, "a").text.splitlines()[0]
