@@ -88,8 +88,8 @@ function axisLeft(up, left, right, label) {
 // The published number, ours, their deviations, and our repeats as dots that do not cover each other.
 function numberLine(cell, label) {
   const DOT = 3.2;
-  const rows = [["ours", cell.mean, cell.std || 0]];
-  if (cell.printed) rows.unshift(["published", Number(cell.printed), Number(cell.printed_spread || 0)]);
+  const rows = [["ours", cell.ours_mean, cell.ours_std]];
+  if (cell.published_mean) rows.unshift(["published", Number(cell.published_mean), Number(cell.published_std || 0)]);
   const values = cell.repeats || [];
   const ends = [...rows.flatMap(([, mean, std]) => [mean - std, mean + std]), ...values];
   const [low, high] = [Math.min(...ends), Math.max(...ends)];

@@ -65,7 +65,6 @@ function views() {
 
 // Backquoted parts of a text as code.
 const coded = (text) => text.split("`").map((part, number) => (number % 2 ? html("code", {}, part) : part));
-const spread = (number) => (number ? html("i", {}, ` ± ${number}`) : "");
 
 // A command with a button that copies it.
 function command(words) {
@@ -88,22 +87,28 @@ function openSheet(title, parts, closed = () => {}) {
 
 // What is known about a cell, from top to bottom.
 function detailsOf(cell, id, { meaning, marks }) {
-  const pair = (name, ...content) => html("div", {}, html("dt", {}, name), html("dd", {}, ...content));
+  const pair = (name, text) => {
+    const [mean, spread] = text.split(" ± ");
+    return html("div", {}, html("dt", {}, name), html("dd", {}, mean, spread && html("i", {}, ` ± ${spread}`)));
+  };
   const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, marks[cell.verdict]), ` ${cell.verdict}`);
   const words = meaning[cell.verdict];
+  const digits = (value) => Number(value.toPrecision(4));
+  const counted = cell.n_draws > 1 ? "draws of the data" : "repeats";
+  const comparison = cell.share !== undefined && cell.low !== undefined && `ours − published = ${digits(cell.delta)} (${(100 * cell.share).toFixed(1)}%), `
+    + `${cell.level} interval ${digits(cell.low)} to ${digits(cell.high)}, over ${cell.n_repeats} ${counted}.`;
   const parts = [
     html("dl", { class: "versus" },
-      pair("ours", cell.ours || "—", spread(cell.spread)),
-      cell.printed && pair("published", cell.printed, spread(cell.printed_spread)),
-      pair("verdict", chip)),
-    html("p", {}, `${words[0].toUpperCase()}${words.slice(1)}. `, cell.comparison && html("span", { class: "muted" }, `${cell.comparison}.`)),
+      pair("ours", cell.shown_ours),
+      cell.printed && pair("published", cell.printed),
+      html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
+    html("p", {}, `${words[0].toUpperCase()}${words.slice(1)}. `, comparison && html("span", { class: "muted" }, comparison)),
     cell.suspect && html("p", {}, html("a", { href: "proofread.html" }, "Suspect in print"), `: ${cell.suspect}.`),
-    cell.diagnosis && html("p", { class: "diagnosis" }, ...coded(cell.diagnosis)),
+    cell.reason && html("p", { class: "diagnosis" }, ...coded(cell.reason)),
   ];
-  if (cell.mean !== undefined) {
-    const told = [`ours ${cell.ours} ± ${cell.spread || 0}`, cell.printed && `published ${cell.printed}`, cell.verdict];
-    parts.push(html("h4", {}, `Over ${cell.n} repeats`), numberLine(cell, `${cell.place}: ${told.filter(Boolean).join(", ")}`));
-    if (!cell.repeats) parts.push(html("p", { class: "muted small" }, "The individual repeats are not in results/."));
+  if (cell.repeats) {
+    const told = [`ours ${cell.shown_ours}`, cell.printed && `published ${cell.printed}`, cell.verdict];
+    parts.push(html("h4", {}, `Over ${cell.n_repeats} repeats`), numberLine(cell, `${cell.place}: ${told.filter(Boolean).join(", ")}`));
   }
   if (cell.curve) {
     const label = `Learning curve of ${cell.curve.label}: from ${shown(cell.curve.y[0])}% to ${shown(cell.curve.y.at(-1))}%`;
@@ -121,7 +126,7 @@ function detailsOf(cell, id, { meaning, marks }) {
     });
     const heads = ["name", "chosen", "from"].map((name) => html("th", { scope: "col" }, name));
     const table = html("table", { class: "small parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
-    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${cell.rule.replaceAll("_", " ")}`)), table);
+    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${cell.selection.replaceAll("_", " ")}`)), table);
   }
   const links = [
     cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
