@@ -36,8 +36,8 @@ Row = dict[str, Any]
 def claims(sources: Sources) -> list[Row]:
     """Return the ledger of claims.
 
-    Each row has the paper's own words (`quote`, and what we take them as), the page that decides
-    it, and by reading the `tests` of its comparisons; an outcome that is empty is "not run".
+    Each row has the paper's own words (`quote`, and what we take them as), the kind of page that
+    decides it, and by reading the `tests` of its comparisons; an empty outcome is "not run".
     """
     quotes = {
         (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
@@ -50,7 +50,7 @@ def claims(sources: Sources) -> list[Row]:
     for row in ledger:
         name, quote = row["decided_by"], quotes.get((row["paper"], row["claim"]), "")
         row["quote"], row["taken_as"] = quote, row["sentence"].removeprefix(quote).strip()
-        row["page"] = f"{'figure' if name in sources.figures else 'table'}-{name}.html"
+        row["kind"] = "figure" if name in sources.figures else "table"
         row["tests"] = {r: tests.get((name, row["claim"], r), []) for r in SHOWN_READINGS}
         row |= {reading: row[reading] or OUTCOMES[-1] for reading in SHOWN_READINGS}
     return ledger

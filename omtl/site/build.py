@@ -100,8 +100,15 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
         return f"{blob}/{path}" if repository else ""
 
+    def linked(name: str, kind: str = "table") -> Markup | str:
+        """Return the name of a table or figure, as a link if there are results of it."""
+        page = f"{kind}-{name}.html"
+        return Markup('<a href="{}">{}</a>').format(page, name) if page in names else name
+
     shared, shown, data = contents(sources)
+    names = {name for name, *_ in shown}
     made = environment()
+    made.filters["linked"] = linked
     made.globals |= shared | {
         "version": version("omtl"),
         "commit": at,

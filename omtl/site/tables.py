@@ -16,8 +16,8 @@ from omtl.reproduction.explain import command_of, names_of
 from omtl.site.figures import learning_curves
 from omtl.site.sources import Sources, yaml_value
 from omtl.site.text import code, plain, slug
-from omtl.tables.cells import ALL_TASKS, each_cell, places_in, planned
-from omtl.tables.layout import heads_of, lines_of, subtitle_of, with_texts
+from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
+from omtl.tables.layout import heads_of, lines_of, plural, subtitle_of, with_texts
 from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
@@ -127,12 +127,15 @@ def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[
     """Return a table under a reading, by a rule."""
     _, _, notes = run.text("md").partition("## Notes")
     by_rule = f" --selection {run.selection}" if run.selection else ""
+    listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
+    if gone := {place_of(row) for row in run.rows} - set(places_in(cells)):
+        listed.append(code(f"{plural(len(gone), 'row')} of the CSV: cells the table no longer has"))
     return {
         "name": run.name,
         "subtitle": subtitle_of(cells),
         "heads": heads_of(cells, of),
         "lines": lines_of(cells, of),
-        "notes": [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")],
+        "notes": listed,
         "counts": counted(cells["verdict"]),
         "strip": _strip(compared(cells)),
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
