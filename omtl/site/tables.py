@@ -22,7 +22,7 @@ from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, CONFIDENCE, JUDGED, MISSING, OURS, VERDICTS
+from omtl.tables.verdict import CLOSE, CONFIDENCE, JUDGED, OURS, VERDICTS
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 
@@ -177,7 +177,7 @@ def _details(
             **{name: float(f"{getattr(cell, name):.6g}") for name in NUMBERS},
             "unit": f"{metric.name} ({metric.unit})" if metric.unit else metric.name,
             "level": f"{100 * CONFIDENCE:g}%",
-            "reason": "" if cell.verdict == MISSING else reason_of(cell, of),
+            "reason": reason_of(cell, of).removeprefix("off: ") if cell.n_repeats else "",
             "suspect": "; ".join(one["says"] for one in odd.get(place, [])),
             "repeats": [float(f"{value:.6g}") for value in cell.values if np.isfinite(value)],
             "curve": curves.get((cell.dataset, cell.algorithm)) if cell.n_repeats else None,
