@@ -1,7 +1,8 @@
 """The documentation and the results as one site, in ``.omtl/docs`` (``make docs``).
 
-zensical builds the pages of ``docs/``; the site of results goes beside them, into ``results/``. The
-navigation of each leads to the other, and one search finds what is in both.
+zensical builds the pages of ``docs/`` and nothing else; the pages of results are those of
+``omtl report``, written beside them into ``results/``. The navigation of each leads to the other,
+and one search finds what is in both.
 """
 
 from __future__ import annotations
@@ -23,59 +24,41 @@ SITE = ROOT / ".omtl" / "docs"
 SNIPPETS = ROOT / ".omtl" / "pages"
 """Parts of pages that are generated before they are built."""
 
-LONGEST = 10_000
-"""How many characters of a page of results the search knows."""
-
-
 def front_board() -> str:
     """Return the tables at a glance, with links to the pages of results."""
     return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", overview())
 
 
-class Words(HTMLParser):
-    """The title of a page of results, its words, and where its links lead."""
+class Links(HTMLParser):
+    """Where the links of a page lead."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.title: list[str] = []
-        self.text: list[str] = []
-        self.links: list[str] = []
-        self.inside: list[str] = []
+        self.found: list[str] = []
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note where we are, and where a link leads."""
-        if tag in ("main", "h1", "svg", "dialog"):
-            self.inside.append(tag)
+        """Note where a link leads."""
         if tag == "a":
-            self.links.append(dict(attrs).get("href") or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Note that we left."""
-        if tag in self.inside:
-            self.inside.remove(tag)
-
-    def handle_data(self, data: str) -> None:
-        """Keep the words of the page itself."""
-        if "main" in self.inside and not {"svg", "dialog"} & set(self.inside):
-            (self.title if "h1" in self.inside else self.text).append(data)
+            self.found.append(dict(attrs).get("href") or "")
 
 
 def add_to_search(results: Path, search: Path) -> None:
-    """Let the search of the documentation find the pages of results."""
+    """Let the search of the documentation find what that of the results finds."""
     index = json.loads(search.read_text(encoding="utf-8"))
-    for page in sorted(results.glob("*.html")):
-        words = Words(page.read_text(encoding="utf-8"))
-        index["items"].append(
-            {
-                "location": f"{results.name}/{page.name}",
-                "level": 1,
-                "title": " ".join("".join(words.title).split()) or page.stem,
-                "text": " ".join("".join(words.text).split())[:LONGEST],
-                "path": ["Results"],
-                "tags": [],
-            }
-        )
+    written = (results / "data" / "search.js").read_text(encoding="utf-8")
+    _, _, entries = written.strip().removesuffix(");").partition(",")
+    index["items"] += [
+        {
+            "location": f"{results.name}/{entry['to']}",
+            "level": 1,
+            "title": entry["title"],
+            "text": " ".join(entry.get("text", "").split()),
+            "path": ["Results"],
+            "tags": [],
+        }
+        for entry in json.loads(entries)
+    ]
     search.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
@@ -83,7 +66,7 @@ def broken_links(site: Path) -> list[str]:
     """Return the links from a page into the site that lead to no file."""
     found = []
     for page in sorted(site.rglob("*.html")):
-        for link in Words(page.read_text(encoding="utf-8")).links:
+        for link in Links(page.read_text(encoding="utf-8")).found:
             path = re.split(r"[?#]", link)[0]
             if page.name == "404.html" or not path or ":" in link or path.startswith("/"):
                 continue

@@ -73,9 +73,9 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a site that is made as in a fresh clone: without a store."""
+    """Return the folder of a site made from the results in this checkout."""
     output = tmp_path_factory.mktemp("site") / "public"
-    assert main(["report", "--without-store", "--output", str(output)]) == DONE
+    assert main(["report", "--output", str(output)]) == DONE
     return output
 
 

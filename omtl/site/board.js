@@ -1,8 +1,8 @@
 // The board for a subset: battles, ratings and shares as omtl/evidence/battles.py has them.
 "use strict";
 
-const board = (() => {
-  const { lower, region, learners, grids, data } = JSON.parse(document.getElementById("battles").textContent);
+// Ranks learners on data sets, both as the battles have them.
+function ranker({ lower, region, learners }) {
   const PRIOR = 0.5, SCALE = 400, CENTRE = 1000, STEPS = 10000, RESAMPLES = 100;
 
   // Who wins against whom in a repeat: 1, ½, 0, or null where there is no battle.
@@ -93,10 +93,31 @@ const board = (() => {
     });
   }
 
-  return { learners, grids, data, rank };
-})();
+  return rank;
+}
 
-(() => {
+// Ratings against time, with a line through the learners that no other beats in both.
+function frontChart(points) {
+  const sorted = points.map(([label, elo, time]) => ({ label, elo, time })).sort((a, b) => a.time - b.time);
+  const [times, ratings] = [sorted.map((one) => one.time), sorted.map((one) => one.elo)];
+  const across = scale(times[0] / 2, times.at(-1) * 1.25, 60, 690, "log");
+  const up = scale(Math.min(...ratings) - 30, Math.max(...ratings) + 30, 330, 20);
+  const edge = sorted.filter((one, i) => sorted.slice(0, i).every((other) => other.elo < one.elo));
+  const at = (one) => `${across(one.time).toFixed(1)},${up(one.elo).toFixed(1)}`;
+  const dots = sorted.map((one) => svg("circle", { class: "entrant", cx: across(one.time), cy: up(one.elo), r: 4 },
+    svg("title", {}, `${one.label}: Elo ${one.elo.toFixed(0)}, time ${shown(Number(one.time.toPrecision(2)))}`)));
+  const names = edge.map((one) => svg("text", { class: "label", x: across(one.time) - 6, y: up(one.elo) - 6, "text-anchor": "end" }, one.label));
+  const label = "Ratings against time; the line joins learners that no other beats in both";
+  return picture("front", 720, 380, label,
+    axisBelow(across, 335, "time of the whole grid, relative to the median learner's", 20), axisLeft(up, 60, 690, "Elo"),
+    svg("polyline", { class: "edge", points: edge.map(at).join(" ") }), ...dots, ...names);
+}
+
+(async () => {
+  const battles = await load("board");
+  const { learners, grids, data: sets } = battles;
+  const rank = ranker(battles);
+  document.getElementById("front").append(frontChart(battles.front));
   const form = document.querySelector(".board-filters");
   const table = document.getElementById("ranking").tBodies[0];
   const grid = document.getElementById("cells");
@@ -113,75 +134,53 @@ const board = (() => {
 
   function show() {
     const of = (name) => form.elements[name].value;
-    const sets = board.data.filter((one) => (!of("kind") || one.kind === of("kind"))
+    const chosen = sets.filter((one) => (!of("kind") || one.kind === of("kind"))
       && (!of("rows") || one.rows === of("rows"))
       && (!of("tasks") || within(one.tasks, of("tasks")))
       && (!of("features") || within(one.features, of("features"))));
     const rows = new Map([...table.rows].map((row) => [row.dataset.learner, row]));
     const competes = (one) => rows.get(one.name).querySelector("input").checked;
-    const who = board.learners.map((one, i) => (competes(one) ? i : -1)).filter((i) => i >= 0);
-    const ranked = sets.length && who.length > 1 ? board.rank(sets, who).sort((a, b) => b.elo - a.elo) : [];
-    form.querySelector(".count").textContent = `${who.length} learners on ${sets.length} of ${board.data.length} data sets`;
+    const who = learners.map((one, i) => (competes(one) ? i : -1)).filter((i) => i >= 0);
+    const ranked = chosen.length && who.length > 1 ? rank(chosen, who).sort((a, b) => b.elo - a.elo) : [];
+    form.querySelector(".count").textContent = `${who.length} learners on ${chosen.length} of ${sets.length} data sets`;
     for (const row of table.rows) for (const name of ["elo", "interval", "win", "tie", "loss"]) row.querySelector(`.${name}`).textContent = "";
     for (const one of ranked) {
       const row = rows.get(one.name);
       row.querySelector(".elo").textContent = one.elo.toFixed(0);
       row.querySelector(".interval").textContent = one.interval.map((end) => end.toFixed(0)).join(" to ");
-      for (const name of ["win", "tie", "loss"]) row.querySelector(`.${name}`).textContent = `${(100 * one[name]).toFixed(0)} %`;
+      for (const name of ["win", "tie", "loss"]) row.querySelector(`.${name}`).textContent = `${(100 * one[name]).toFixed(0)}%`;
       table.append(row);
     }
-    const shown = new Set(sets.map((one) => one.name));
+    const shown = new Set(chosen.map((one) => one.name));
     for (const cell of grid.querySelectorAll("[data-data]")) cell.hidden = !shown.has(cell.dataset.data);
     for (const row of grid.tBodies[0].rows) row.hidden = !rows.get(row.dataset.learner).querySelector("input").checked;
     for (const row of [...table.rows].filter((row) => !row.querySelector("input").checked)) table.append(row);
   }
 
-  // A learning curve: its line, the ends of the axes, and the same in words.
-  function draw(chart, seen, rates) {
-    chart.parentElement.hidden = rates.length < 2 || rates.length !== seen.length;
-    if (chart.parentElement.hidden) return;
-    const [left, right, top, bottom] = [56, 590, 14, 150];
-    const most = Math.max(...rates), low = Math.min(...rates), high = most > low ? most : low + 1;
-    const x = (n) => left + (right - left) * n / seen[seen.length - 1];
-    const y = (rate) => bottom - (bottom - top) * (rate - low) / (high - low);
-    const last = seen.length - 1;
-    const part = (name, attributes, text = "") => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-      made.textContent = text;
-      return made;
-    };
-    chart.setAttribute("aria-label", `Error rate so far: from ${rates[0]} % after ${seen[0]} examples to ${rates[last]} % after ${seen[last]}.`);
-    chart.replaceChildren(
-      part("path", { class: "frame", d: `M${left},${top}V${bottom}H${right}` }),
-      part("polyline", { class: "curve", points: rates.map((rate, i) => `${x(seen[i]).toFixed(1)},${y(rate).toFixed(1)}`).join(" ") }),
-      part("text", { x: left - 6, y: y(low) + 4, "text-anchor": "end" }, `${low} %`),
-      part("text", { x: left - 6, y: y(high) + 4, "text-anchor": "end" }, most > low ? `${high} %` : ""),
-      part("text", { x: left, y: bottom + 18 }, "0"),
-      part("text", { x: right, y: bottom + 18, "text-anchor": "end" }, `${seen[last]} examples`),
-    );
-  }
-
   // A number opens what it was made of.
-  const sheet = document.getElementById("board-cell");
   function open(cell) {
-    const set = board.data.find((one) => one.name === cell.dataset.data);
+    const set = sets.find((one) => one.name === cell.dataset.data);
     const name = cell.closest("tr").dataset.learner;
-    const at = board.learners.findIndex((one) => one.name === name);
-    sheet.querySelector("h3").textContent = `${board.learners[at].label} on ${set.title}`;
-    sheet.querySelector(".repeats").textContent = `Repeats: ${set.values[at].map((value) => Number(value.toPrecision(4))).join(", ")} mistakes per hundred.`;
-    sheet.querySelector(".points").textContent = `Points of its grid with which its repeats ended, from 0: ${set.chosen[at].split(" ").join(", ")}.`;
-    sheet.querySelector("code").textContent = ["omtl run", `algorithm=${name}`, ...set.words, ...board.grids[name]].join(" ");
+    const at = learners.findIndex((one) => one.name === name);
     const read = (text) => (text ? text.split(" ").map(Number) : []);
-    draw(sheet.querySelector(".chart"), read(set.seen), read(set.curves[at]));
-    sheet.showModal();
+    const repeats = set.values[at].map((value) => Number(value.toPrecision(4))).join(", ");
+    const parts = [
+      html("p", {}, `Repeats: ${repeats} mistakes per hundred.`),
+      html("p", {}, `Points of its grid with which its repeats ended, from 0: ${set.chosen[at].split(" ").join(", ")}.`),
+    ];
+    const [x, y] = [read(set.seen), read(set.curves[at])];
+    if (y.length > 1 && y.length === x.length) {
+      const label = `Error rate so far: from ${y[0]}% after ${x[0]} examples to ${y.at(-1)}% after ${x.at(-1)}.`;
+      const line = { label: learners[at].label, kind: "run", x, y };
+      const { chart, readout } = lineChart({ lines: [line], looks: [[0, 0]], x: "examples", y: "error rate (%)", label, width: 600 });
+      parts.push(html("h4", {}, "Error rate so far, averaged over the repeats"), chart, readout);
+    }
+    parts.push(html("h4", {}, "Reproduce this number"), command(["omtl run", `algorithm=${name}`, ...set.words, ...grids[name]].join(" ")));
+    openSheet([`${learners[at].label} on ${set.title}`], parts);
   }
   for (const cell of grid.querySelectorAll("td[data-data]")) {
     if (!cell.textContent.trim()) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "number";
-    button.append(...cell.childNodes);
+    const button = html("button", { type: "button", class: "number" }, ...cell.childNodes);
     button.addEventListener("click", () => open(cell));
     cell.append(button);
   }

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup, escape
 
 from omtl.evidence.board import Asked, Board, beside_median, numbers
 from omtl.evidence.board_sharing import counted, sharing
@@ -16,8 +15,7 @@ from omtl.evidence.board_text import lines
 from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import Made, from_results
-from omtl.site.charts import Scale, picture
-from omtl.site.gather import Sources
+from omtl.site.sources import Sources
 
 LONGER = {
     "related": "synthetic, related tasks",
@@ -33,7 +31,7 @@ def board(sources: Sources) -> dict[str, Any] | None:
     """Return the page of the default board, or None if it was not played.
 
     Its `rows` are the ranking, with the time relative to the median learner and three lines on each
-    learner; `kinds` are the kinds of streams that occur, in words; `embedded` is the data for the
+    learner; `kinds` are the kinds of streams that occur, in words; `battles` is the data for the
     script that ranks a subset and opens a cell; `sharing` and `shared` are what sharing gains on
     each data set, and how often.
     """
@@ -54,12 +52,16 @@ def board(sources: Sources) -> dict[str, Any] | None:
         for row in made.ranking.to_dict("records")
     ]
     gains = sharing(made.cells, config["families"])
+    points = [
+        (row["label"], row["elo"], float(f"{row['time']:.4g}"))
+        for row in rows
+        if math.isfinite(row["time"])
+    ]
     return {
         "rows": rows,
         "data": _titled(made.data, names),
         "kinds": {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()},
-        "embedded": _embedded(made, names),
-        "front": front(rows),
+        "battles": _battles(made, names) | {"front": points},
         "notes": made.notes,
         "sharing": _titled(gains, names),
         "shared": counted(gains).to_dict("records"),
@@ -81,7 +83,7 @@ def _names(data: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
+def _battles(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the numbers of all battles, and the words of each cell's command."""
     learners, values = numbers(made.cells)
     about = made.cells.drop_duplicates("algorithm").set_index("algorithm")
@@ -112,47 +114,3 @@ def _embedded(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
 
 def _short(value: float) -> float | None:
     return None if math.isnan(value) else float(f"{value:.6g}")
-
-
-def front(rows: Sequence[Mapping[Any, Any]]) -> Markup:
-    """Return a chart of ratings against time, with a line through the Pareto front."""
-    points = [(math.log10(row["time"]), row["elo"], row["label"]) for row in rows]
-    points = sorted(point for point in points if math.isfinite(point[0]))
-    if not points:
-        return Markup("")
-    xs, ys = [p[0] for p in points], [p[1] for p in points]
-    across = Scale(min(xs) - 0.3, max(xs) + 0.1, 60, 690)
-    down = Scale(min(ys) - 30, max(ys) + 30, 330, 20)
-    best, edge = -math.inf, []
-    for x, y, label in points:
-        if y > best:
-            best = y
-            edge.append((across(x), down(y), label))
-    parts = [
-        f'<circle class="entrant" cx="{across(x):.1f}" cy="{down(y):.1f}" r="4">'
-        f"<title>{escape(label)}: Elo {y:.0f}, time {10**x:.2g}</title></circle>"
-        for x, y, label in points
-    ]
-    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in edge)
-    parts.append(f'<polyline class="edge" points="{corners}"/>')
-    parts += [
-        f'<text x="{x - 6:.1f}" y="{y - 6:.1f}" text-anchor="end">{escape(label)}</text>'
-        for x, y, label in edge
-    ]
-    parts += [
-        f'<text class="scale" x="{across(math.log10(tick)):.1f}" y="352" '
-        f'text-anchor="middle">{tick:g}×</text>'
-        for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
-        if across.low < math.log10(tick) < across.high
-    ]
-    parts += [
-        f'<text class="scale" x="52" y="{down(tick) + 4:.1f}" text-anchor="end">{tick}</text>'
-        for tick in range(400, 2000, 200)
-        if down.low < tick < down.high
-    ]
-    parts.append(
-        '<text class="scale" x="375" y="374" text-anchor="middle">time of the whole grid, '
-        "relative to the median learner's</text>"
-    )
-    label = "Ratings against time; the line joins learners that no other beats in both"
-    return picture("front", 720, 380, label, parts)

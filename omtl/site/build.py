@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import tempfile
 from importlib.metadata import version
@@ -10,23 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
-from omtl.compute.store import Store
 from omtl.experiment.host import commit
+from omtl.site.audits import (
+    OUTCOME_MARKS,
+    OUTCOMES,
+    bounds,
+    claims,
+    evidence,
+    proofread,
+    readings,
+)
 from omtl.site.board import board
-from omtl.site.claims import MARKS as OUTCOME_MARKS
-from omtl.site.claims import OUTCOMES, Claim, claims
-from omtl.site.data_sets import data_sets
-from omtl.site.evidence import evidence
+from omtl.site.catalogue import data_sets, learners
 from omtl.site.figures import figure_page
-from omtl.site.gather import Sources
-from omtl.site.learners import learners
 from omtl.site.papers import papers, totals
-from omtl.site.proofread import proofread
-from omtl.site.readings import readings
+from omtl.site.sources import Sources, comment_of, yaml_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
-from omtl.site.theory import bounds
 from omtl.tables.published_results import SHOWN_READINGS
 from omtl.tables.render import MARKS
 from omtl.tables.verdict import JUDGED
@@ -39,21 +43,10 @@ MARKER = ".made-by-omtl"
 REPOSITORY = "OMTL_REPOSITORY"
 """The environment variable with the repository's address, to which pages then link."""
 
-ASSETS = ("style.css", "script.js", "board.js")
+ASSETS = ("style.css", "script.js", "charts.js", "board.js")
 
-NAVIGATION = (
-    ("index.html", "Scoreboard"),
-    ("gallery.html", "Figures"),
-    ("claims.html", "Claims"),
-    ("proofread.html", "Proofreading"),
-    ("theory.html", "Theory"),
-    ("readings.html", "Readings"),
-    ("board.html", "Board"),
-    ("learners.html", "Learners"),
-    ("data.html", "Data sets"),
-    ("evidence.html", "Evidence"),
-)
-
+SEARCHED = 10_000
+"""How many characters of a page the search knows."""
 
 Content = tuple[str, str, dict[str, Any]]
 """A page: its name, its template, and what it shows."""
@@ -68,7 +61,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"slug": slug, "code": code, "words": lambda name: name.replace("_", " ")}
+    made.filters |= {"slug": slug, "code": code, "yaml": yaml_value}
+    made.filters["words"] = lambda name: name.replace("_", " ")
     made.globals |= {
         "verdicts": ALL_VERDICTS,
         "judged": JUDGED,
@@ -77,20 +71,17 @@ def environment() -> Environment:
         "outcomes": OUTCOMES,
         "outcome_marks": OUTCOME_MARKS,
         "readings_of_all": SHOWN_READINGS,
+        "comment_of": comment_of,
     }
     return made
 
 
-def pages(
-    sources: Sources, store: Store | None, documentation: str = ""
-) -> tuple[dict[str, str], dict[str, Path]]:
-    """Return the pages of the site by name, and the files that accompany them.
+def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], dict[str, Path]]:
+    """Return the texts of the site's files by name, and the files that are copied beside them.
 
     Parameters
     ----------
     sources : Sources
-    store : Store or None
-        Where single repeats are looked for; None to do without.
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
@@ -109,8 +100,15 @@ def pages(
         blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
         return f"{blob}/{path}" if repository else ""
 
-    shared, shown = contents(sources, store)
+    def linked(name: str, kind: str = "table") -> Markup | str:
+        """Return the name of a table or figure, as a link if there are results of it."""
+        page = f"{kind}-{name}.html"
+        return Markup('<a href="{}">{}</a>').format(page, name) if page in names else name
+
+    shared, shown, data = contents(sources)
+    names = {name for name, *_ in shown}
     made = environment()
+    made.filters["linked"] = linked
     made.globals |= shared | {
         "version": version("omtl"),
         "commit": at,
@@ -122,29 +120,55 @@ def pages(
         name: made.get_template(template).render(page=name, **values)
         for name, template, values in shown
     }
-    return done, copied
+    data["search"] = [entry_of(name, html) for name, html in done.items()] + data.pop("entries")
+    return done | {
+        f"data/{name}.js": as_data(name, content) for name, content in data.items()
+    }, copied
 
 
-def contents(sources: Sources, store: Store | None) -> tuple[dict[str, Any], list[Content]]:
-    """Return what all pages share, and what each shows."""
-    tables = [table_page(name, sources, store) for name in sources.tables]
-    tables = [table for table in tables if table.views]
+def as_data(name: str, content: Any) -> str:
+    """Return JSON in a call of the script's function `data`.
+
+    As a script it can be read where a page is opened from a folder; a fetched file cannot.
+    """
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f"data({json.dumps(name)},{text});\n"
+
+
+def entry_of(name: str, html: str) -> dict[str, str]:
+    """Return a page's entry in the search: its address, title and words."""
+
+    def words(tag: str) -> str:
+        found = re.search(rf"<{tag}\b[^>]*>(.*)</{tag}>", html, re.DOTALL)
+        return Markup(found[1].replace("<", " <")).striptags() if found else ""
+
+    title = words("title").removesuffix(" · omtl")
+    return {"to": name, "title": title, "text": words("main")[:SEARCHED]}
+
+
+def contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str, Any]]:
+    """Return what all pages share, what each shows, and what the script reads, by name."""
+    tables = [table_page(name, sources) for name in sources.tables if sources.runs[name]]
     figures = [figure_page(name, sources) for name in sources.figures]
     figures = [figure for figure in figures if figure["views"]]
     ledger, audit, ranked = claims(sources), bounds(sources), board(sources)
     all_papers = papers(sources, tables, figures, ledger)
     all_learners, all_data = learners(sources, tables), data_sets(sources)
+    all_questions = readings(sources)
+    atlas = [row for table in tables for row in table["atlas"]]
+    names = {paper["id"]: paper["name"] for paper in all_papers}
 
-    def decided(name: str) -> list[Claim]:
-        return [claim for claim in ledger if claim.row["decided_by"] == name]
+    def decided(name: str) -> list[dict[str, Any]]:
+        return [claim for claim in ledger if claim["decided_by"] == name]
 
     shown: list[Content] = [
         ("index.html", "index.html", {"totals": totals(tables)}),
+        ("atlas.html", "atlas.html", {"compared": atlas}),
         ("gallery.html", "gallery.html", {}),
         ("claims.html", "claims.html", {"ledger": ledger}),
         ("proofread.html", "proofread.html", {"proofread": proofread(sources)}),
         ("theory.html", "theory.html", {"bounds": audit}),
-        ("readings.html", "readings.html", {"readings": readings(sources)}),
+        ("readings.html", "readings.html", {"readings": all_questions}),
         ("learners.html", "learners.html", {"learners": all_learners}),
         ("data.html", "data_sets.html", {"data_sets": all_data}),
         ("evidence.html", "evidence.html", {"evidence": evidence(sources)}),
@@ -152,33 +176,42 @@ def contents(sources: Sources, store: Store | None) -> tuple[dict[str, Any], lis
         *((one["id"], "learner.html", {"learner": one}) for one in all_learners),
         *((one["id"], "data_set.html", {"data": one}) for one in all_data),
     ]
+    data: dict[str, Any] = {"atlas": {"papers": names, "rows": atlas}}
     if ranked:
         shown.append(("board.html", "board.html", {"board": ranked}))
+        data["board"] = ranked["battles"]
     for table in tables:
-        files = sorted((sources.results / "reproduced").glob(f"{table.id}.*"))
+        files = sorted((sources.results / "reproduced").glob(f"{table['id']}.*"))
         forms = [path for path in files if path.suffix != ".json"]
-        content = {"table": table, "claims": decided(table.id), "forms": forms}
-        shown.append((f"table-{table.id}.html", "table.html", content))
+        content = {"table": table, "claims": decided(table["id"]), "forms": forms}
+        shown.append((f"table-{table['id']}.html", "table.html", content))
+        for view, cells in table["details"].items():
+            about = {"meaning": MEANING, "marks": MARKS, "cells": cells}
+            data[f"table-{table['id']}.{slug(view)}"] = about
     for figure in figures:
         name = figure["id"]
-        of_audit = [bound for bound in audit if bound.row["figure"] == name]
-        content = {"figure": figure, "claims": decided(name), "bounds": of_audit}
+        n_bounds = sum(bound["figure"] == name for bound in audit)
+        content = {"figure": figure, "claims": decided(name), "n_bounds": n_bounds}
         shown.append((f"figure-{name}.html", "figure.html", content))
+        data[f"figure-{name}"] = {slug(view["name"]): view["charts"] for view in figure["views"]}
+    data["entries"] = [
+        {"to": f"claims.html#{one['paper']}-{one['claim']}", "title": one["sentence"]}
+        for one in ledger
+    ] + [
+        {"to": f"readings.html#{one['paper']}-{slug(asked['name'])}", "title": asked["asked"].asks}
+        for one in all_questions
+        for asked in one["questions"]
+    ]
     shared = {
         "papers": all_papers,
-        "paper_names": {paper["id"]: paper["name"] for paper in all_papers},
+        "paper_names": names,
         "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
-        "navigation": [one for one in NAVIGATION if ranked or one[0] != "board.html"],
+        "has_board": bool(ranked),
     }
-    return shared, shown
+    return shared, shown, data
 
 
-def build(
-    output: Path,
-    results: Path | None = None,
-    store: Store | None = None,
-    documentation: str = "",
-) -> Path:
+def build(output: Path, results: Path | None = None, documentation: str = "") -> Path:
     """Write the site; return its front page.
 
     Parameters
@@ -187,8 +220,6 @@ def build(
         The site's folder: a new one, an empty one, or that of an earlier site, which is replaced.
     results : Path, optional
         The folder of results; those written here by default, or else the package's.
-    store : Store, optional
-        Where single repeats are looked for.
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
 
@@ -203,7 +234,7 @@ def build(
         raise UserError(
             f"{output} contains other files than a site; name a new folder with --output"
         )
-    done, copied = pages(Sources(results or results_to_read()), store, documentation)
+    done, copied = pages(Sources(results or results_to_read()), documentation)
     place = output.resolve()  # beside which, not in which, a site is written before it takes it
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -219,9 +250,10 @@ def build(
 
 
 def _write(folder: Path, done: dict[str, str], copied: dict[str, Path]) -> None:
-    for address, path in copied.items():
-        (folder / address).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / address)
     marker = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
+    for name in (*copied, *done, *marker):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    for name, path in copied.items():
+        shutil.copyfile(path, folder / name)
     for name, text in (done | marker).items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

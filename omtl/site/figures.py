@@ -1,24 +1,24 @@
-"""The figures: the stored plot, and its numbers as interactive charts."""
+"""The figures: the picture in ``results/``, and its numbers, which the script draws as charts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from omtl.experiment import descriptions
+from omtl.figures.colours import colours_of
 from omtl.figures.panels.axes import label_of
 from omtl.measures.metrics import METRICS
-from omtl.site import charts
-from omtl.site.charts import Curve
-from omtl.site.gather import Sources
+from omtl.site.sources import Sources
 from omtl.site.text import plain
 from omtl.tables.published_results import ordered, reading_file
 
-ALL = "all tasks together"
+PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
+"""The style sheet's number for each colour of `omtl.figures.colours`; further lines differ by their
+dashes."""
 
 Y_LABELS = {
     "last_task": "cumulative errors",
@@ -38,12 +38,16 @@ Y_LABELS = {
 }
 """The quantity on the y axis of each kind of panel that names no metric."""
 
+Curve = dict[str, Any]
+"""A line of a chart: its label, kind (``run``, ``theory`` or ``published``), x, y and, where it has
+them, standard deviations. A published point without x belongs at the right edge."""
+
 
 def figure_page(name: str, sources: Sources) -> dict[str, Any]:
     """Return a figure: what its paper says about it, and one view per reading."""
-    description, rows = sources.figures[name], sources.drawn[name]
+    description = sources.figures[name]
     by_reading: dict[str, list[dict[str, str]]] = {}
-    for row in rows:
+    for row in sources.drawn[name]:
         by_reading.setdefault(row["reading"], []).append(row)
     return {
         "id": name,
@@ -63,25 +67,23 @@ def _view(
     rows: list[dict[str, str]],
     folder: Path,
 ) -> dict[str, Any]:
-    """Return a figure under a reading."""
-    name, sentences = description.id, []
+    """Return a figure under a reading; `charts` has one for each pair of axes."""
     described = {panel.label: panel for panel in description.panels}
-    panels = []
-    for label, of_panel in groupby(rows, key=lambda row: row["panel"]):
-        panel = described[label]
-        parts = [_part(part, of_part, panel) for part, of_part in _by_axes(of_panel)]
-        names = dict.fromkeys(line for part in parts for line, *_ in part["lines"])
-        sentences.append(f"panel {label}: {panel.title} ({', '.join(names)})")
-        panels.append({"label": label, "title": panel.title, "parts": parts})
+    charts = [
+        _chart(part, list(of_part), described[label])
+        for label, of_panel in groupby(rows, key=lambda row: row["panel"])
+        for part, of_part in _by_axes(of_panel)
+    ]
+    sentences = [f"panel {one['panel']}: {one['title']} ({one['names']})" for one in charts]
     return {
         "name": reading,
-        "picture": reading_file(folder, name, reading, "svg"),
-        "csv": reading_file(folder, name, reading, "csv"),
-        "panels": panels,
+        "picture": reading_file(folder, description.id, reading, "svg"),
+        "csv": reading_file(folder, description.id, reading, "csv"),
+        "charts": charts,
         "described": "; ".join(sentences),
         "n_repeats": max((row["n_repeats"] for row in rows), key=lambda n: int(n or 0)),
         "selection": rows[0]["selection"],
-        "command": f"make reproduce-figure FIGURE={name} READING={reading}",
+        "command": f"omtl figure {description.id} --reading {reading}",
     }
 
 
@@ -96,47 +98,53 @@ def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[st
         yield part, each
 
 
-def _part(title: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> dict[str, Any]:
-    """Return a pair of axes of a panel: its chart, the names and looks of its lines, its notes."""
-    notes = [row["label"] for row in rows if row["kind"] in ("note", "reference")]
-    part: dict[str, Any] = {"title": title, "notes": notes}
-    weights = [row for row in rows if row["kind"] == "weight"]
-    where = ", ".join(filter(None, (panel.title, title)))
-    if weights:
-        n_tasks = len({row["label"] for row in weights})
-        matrix = np.array([float(row["y"]) for row in weights]).reshape(n_tasks, -1)
-        words = f"{where}: how much each task learns from each other one"
-        return part | {"chart": charts.heat_map(matrix, words), "lines": []}
-    curves = curves_of(rows)
-    looks = charts.looks_of([c.label for c in curves])
-    played = [(c, look) for c, look in zip(curves, looks, strict=True) if c.kind != "published"]
-    x_label = next((row["x_label"] for row in rows if row["x_label"]), "")
-    y_label = label_of(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, "")
-    ends = ", ".join(f"{c.label} ends at {charts.shown(float(c.y[-1]))}" for c, _ in played)
-    chart = charts.lines(curves, x_label, y_label, f"{where}: {ends}.", width=640)
-    return part | {"chart": chart, "lines": [(c.label, c.kind, *look) for c, look in played]}
+def _chart(part: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> dict[str, Any]:
+    """Return a pair of axes: its lines with their looks or its weights, its labels, its notes."""
+    lines = curves_of(rows)
+    weights: dict[str, list[float]] = {}
+    for row in rows:
+        if row["kind"] == "weight":
+            weights.setdefault(row["label"], []).append(float(row["y"]))
+    return {
+        "panel": panel.label,
+        "title": panel.title,
+        "part": part,
+        "x": next((row["x_label"] for row in rows if row["x_label"]), ""),
+        "y": label_of(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, ""),
+        "lines": lines,
+        "looks": looks_of([line["label"] for line in lines]),
+        "names": ", ".join(line["label"] for line in lines if line["kind"] != "published"),
+        "weights": list(weights.values()),
+        "notes": [row["label"] for row in rows if row["kind"] in ("note", "reference")],
+    }
 
 
 def curves_of(rows: list[dict[str, str]]) -> list[Curve]:
     """Return the lines of a pair of axes."""
     found = []
     for (kind, label), points in groupby(rows, key=lambda row: (row["kind"], row["label"])):
-        each = [row for row in points if np.isfinite(float(row["y"] or "nan"))]
+        each = [row for row in points if math.isfinite(float(row["y"] or "nan"))]
         if kind in ("run", "theory", "published") and each:
-            x = np.array([float(row["x"] or "nan") for row in each])
-            y = np.array([float(row["y"]) for row in each])
-            std = np.array([float(row["y_std"] or 0.0) for row in each])
-            found.append(Curve(label, x, y, std if std.any() else None, kind))
+            curve: Curve = {"label": label, "kind": kind, "y": [float(row["y"]) for row in each]}
+            curve["x"] = [float(row["x"]) if row["x"] else None for row in each]
+            if any(float(row["y_std"] or 0.0) for row in each):
+                curve["std"] = [float(row["y_std"] or 0.0) for row in each]
+            found.append(curve)
     return found
 
 
-def kept_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
-    """Return the learning curves of a table's cells stored with figures, by data and algorithm."""
+def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the style sheet's colour and dash numbers of each line."""
+    found = colours_of(labels)
+    looks = [divmod(found[label], len(PAGE_COLOURS)) for label in labels]
+    return [(PAGE_COLOURS[colour], turn) for turn, colour in looks]
+
+
+def learning_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
+    """Return the learning curves of a table's cells that figures have, by data and algorithm."""
     found: dict[tuple[str, str], Curve] = {}
     for name, description in sources.figures.items():
-        if description.published != table:
-            continue
-        for panel in description.panels:
+        for panel in description.panels if description.published == table else ():
             if panel.kind != "learning_curves" or not panel.published:
                 continue
             rows = [
@@ -144,11 +152,9 @@ def kept_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, s
                 for row in sources.drawn[name]
                 if row["reading"] == reading and row["panel"] == panel.label
             ]
-            of_label = {c.label: c for c in curves_of(rows) if c.kind == "run"}
+            curves = {curve["label"]: curve for curve in curves_of(rows) if curve["kind"] == "run"}
             for line in panel.lines:
                 label = line.label or sources.algorithms[line.algorithm].label
-                if label in of_label and line.published:
-                    c = of_label[label]
-                    words = f"{line.published}, {ALL}"
-                    found[panel.published, line.published] = Curve(words, c.x, c.y, c.std)
+                if label in curves and line.published:
+                    found[panel.published, line.published] = curves[label]
     return found

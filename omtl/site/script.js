@@ -1,7 +1,22 @@
-// What makes the pages easier to use. Without it they show the same, but for charts' numbers.
+// What the pages do: they show all numbers without it, and with it what each is made of.
 "use strict";
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+// Data beside the pages: each file `data/<name>.js` calls `data` with its JSON, once it is asked for.
+const waiting = new Map();
+const data = (name, content) => waiting.get(name).resolve(content);
+function load(name) {
+  if (!waiting.has(name)) {
+    const one = {};
+    one.promise = new Promise((resolve, reject) => Object.assign(one, { resolve, reject }));
+    waiting.set(name, one);
+    const script = html("script", { src: `data/${name}.js` });
+    script.addEventListener("error", () => one.reject(new Error(`data/${name}.js cannot be read`)));
+    document.head.append(script);
+  }
+  return waiting.get(name).promise;
+}
 
 // Colours: as set in the system, or the opposite, or back.
 function themes() {
@@ -42,18 +57,109 @@ function views() {
   const asked = document.getElementById(location.hash.slice(1));
   const view = asked && asked.closest(".view");
   show(view ? view.dataset.view : tabs.querySelector("button").dataset.view);
+  addEventListener("hashchange", () => {
+    const named = document.getElementById(location.hash.slice(1));
+    if (named && named.closest(".view")) show(named.closest(".view").dataset.view);
+  });
 }
 
-// Cells: the arrow keys go from one to the next; an address may name one that is to be open.
-function cells() {
-  const open = () => {
-    const asked = document.getElementById(location.hash.slice(1));
-    if (asked && asked.matches(".sheet:not(:popover-open)")) asked.showPopover();
+// Backquoted parts of a text as code.
+const coded = (text) => text.split("`").map((part, number) => (number % 2 ? html("code", {}, part) : part));
+
+// A command with a button that copies it.
+function command(words) {
+  const parts = words.split(" ").flatMap((word) => [html("span", {}, word), " "]);
+  const copy = html("button", { type: "button", class: "copy" }, "copy");
+  return html("div", { class: "command" }, html("code", {}, ...parts.slice(0, -1)), copy);
+}
+
+// Open a sheet over the page; `closed` is called when it is closed.
+function openSheet(title, parts, closed = () => {}) {
+  const close = html("button", { type: "button", class: "close", autofocus: true, "aria-label": "Close" }, "✕");
+  const heading = html("h3", { id: "sheet-title" }, ...title);
+  const sheet = html("dialog", { class: "sheet", "aria-labelledby": "sheet-title" }, html("div", { class: "sheet-head" }, heading, close), ...parts);
+  close.addEventListener("click", () => sheet.close());
+  sheet.addEventListener("click", (event) => { if (event.target === sheet) sheet.close(); });
+  sheet.addEventListener("close", () => { sheet.remove(); closed(); });
+  document.body.append(sheet);
+  sheet.showModal();
+}
+
+// What is known about a cell, from top to bottom.
+function detailsOf(cell, id, { meaning, marks }) {
+  const pair = (name, text) => {
+    const [mean, spread] = text.split(" ± ");
+    return html("div", {}, html("dt", {}, name), html("dd", {}, mean, spread && html("i", {}, ` ± ${spread}`)));
   };
-  open();
-  addEventListener("hashchange", open);
+  const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, marks[cell.verdict]), ` ${cell.verdict}`);
+  const words = meaning[cell.verdict];
+  const digits = (value) => Number(value.toPrecision(4));
+  const counted = cell.n_draws > 1 ? "draws of the data" : "repeats";
+  const comparison = cell.share !== undefined && cell.low !== undefined && `ours − published = ${digits(cell.delta)} (${(100 * cell.share).toFixed(1)}%), `
+    + `${cell.level} interval ${digits(cell.low)} to ${digits(cell.high)}, over ${cell.n_repeats} ${counted}.`;
+  const parts = [
+    html("dl", { class: "versus" },
+      pair("ours", cell.shown_ours),
+      cell.printed && pair("published", cell.printed),
+      html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
+    html("p", {}, `${words[0].toUpperCase()}${words.slice(1)}. `, comparison && html("span", { class: "muted" }, comparison)),
+    cell.suspect && html("p", {}, html("a", { href: "proofread.html" }, "Suspect in print"), `: ${cell.suspect}.`),
+    cell.reason && html("p", { class: "diagnosis" }, ...coded(cell.reason)),
+  ];
+  if (cell.repeats) {
+    const told = [`ours ${cell.shown_ours}`, cell.printed && `published ${cell.printed}`, cell.verdict];
+    parts.push(html("h4", {}, `Over ${cell.n_repeats} repeats`), numberLine(cell, `${cell.place}: ${told.filter(Boolean).join(", ")}`));
+  }
+  if (cell.curve) {
+    const label = `Learning curve of ${cell.curve.label}: from ${shown(cell.curve.y[0])}% to ${shown(cell.curve.y.at(-1))}%`;
+    const { chart, readout } = lineChart({ lines: [cell.curve], looks: [[0, 0]], x: "examples", y: "error rate (%)", label, width: 560 });
+    parts.push(html("h4", {}, "Learning curve ", html("small", {}, "mean and standard deviation, all tasks together")), chart, readout);
+  }
+  if (cell.parameters) {
+    const rows = cell.parameters.map(([name, value, grid]) => {
+      const atEdge = grid.length > 2 && [grid[0], grid.at(-1)].includes(value);
+      const edge = { class: "edge", title: "the chosen value is the first or last of the grid" };
+      const values = grid.flatMap((one) => [html("code", { class: one === value && "chosen" }, one), " "]);
+      return html("tr", {}, html("th", { scope: "row" }, html("code", {}, name)),
+        html("td", {}, html("code", {}, value), atEdge && html("span", edge, " at the grid's edge")),
+        html("td", { class: "grid" }, ...(grid.length ? values : [html("span", { class: "muted" }, "fixed")])));
+    });
+    const heads = ["name", "chosen", "from"].map((name) => html("th", { scope: "col" }, name));
+    const table = html("table", { class: "small parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
+    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${cell.selection.replaceAll("_", " ")}`)), table);
+  }
+  const links = [
+    cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
+    cell.data && html("a", { href: `data-${cell.data}.html` }, "the data"),
+    html("a", { href: `#${id}` }, "link to this cell"),
+    cell.hash && html("span", { class: "muted" }, "sha256 of the prepared data ", html("code", {}, cell.hash)),
+  ].filter(Boolean).flatMap((one) => [one, " · "]).slice(0, -1);
+  parts.push(html("h4", {}, "Reproduce this number"), command(cell.command), html("p", { class: "small" }, ...links));
+  return [[`${cell.place} `, html("small", {}, cell.metric)], parts];
+}
+
+// Cells: a click opens one, and the address follows; the arrow keys go from one to the next.
+function cells() {
+  const open = async (button) => {
+    const view = button.closest(".view");
+    const about = await load(view.dataset.cells);
+    if (document.querySelector(".sheet[open]")) return;
+    history.replaceState(null, "", `#${button.id}`);
+    button.focus({ preventScroll: true });
+    openSheet(...detailsOf(about.cells[button.id], button.id, about), () => history.replaceState(null, "", `#${view.id}`));
+  };
+  const openAsked = () => {
+    const asked = document.getElementById(location.hash.slice(1));
+    if (asked && asked.matches("button.cell")) open(asked);
+  };
+  openAsked();
+  addEventListener("hashchange", openAsked);
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   for (const table of all(".result")) {
+    table.addEventListener("click", (event) => {
+      const cell = event.target.closest(".cell");
+      if (cell) open(cell);
+    });
     table.addEventListener("keydown", (event) => {
       const cell = event.target.closest(".cell");
       if (!cell || !step[event.key]) return;
@@ -112,106 +218,116 @@ function sorting() {
   }
 }
 
-// Rows that a form asks for; the address may ask too (?paper=dom).
-function filters() {
-  for (const form of all("form.filters")) {
-    const table = document.getElementById(form.dataset.filters);
-    const rows = [...table.tBodies[0].rows];
-    const asked = new URLSearchParams(location.search);
-    form.hidden = false;
-    for (const field of form.elements) if (field.name && asked.has(field.name)) field.value = asked.get(field.name);
-    const nothing = document.querySelector(".nothing");
-    const show = () => {
-      const of = (name) => (form.elements[name] ? form.elements[name].value : "");
-      const words = of("text").toLowerCase().split(/\s+/).filter(Boolean);
-      let count = 0;
-      for (const row of rows) {
-        const text = row.textContent.toLowerCase();
-        const outcome = row.dataset[of("reading").replace(/_(.)/g, (_, letter) => letter.toUpperCase())];
-        const wanted = (!of("paper") || row.dataset.paper === of("paper"))
-          && (!of("outcome") || outcome === of("outcome"))
-          && (!row.dataset.reading || !of("reading") || row.dataset.reading === of("reading"))
-          && (!of("says") || row.dataset.says === of("says"))
-          && (!asked.has("figure") || row.dataset.figure === asked.get("figure"))
-          && words.every((word) => text.includes(word));
-        row.hidden = !wanted;
-        count += wanted;
-      }
-      if (table.id === "ledger") {
-        for (const cell of all("[data-reading]", table)) cell.hidden = cell.dataset.reading !== of("reading");
-      }
-      form.querySelector(".count").textContent = `${count} of ${rows.length}`;
-      if (nothing) nothing.hidden = count > 0;
-    };
-    form.addEventListener("input", show);
-    form.addEventListener("submit", (event) => event.preventDefault());
-    show();
-  }
-}
-
-function copying() {
-  if (!navigator.clipboard) return;
-  for (const button of all(".copy")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-      button.textContent = "copied";
-      setTimeout(() => { button.textContent = "copy"; }, 1500);
-    });
-  }
-}
-
-// Charts: a cursor that tells the numbers of all lines; names that hide lines.
-function charts() {
-  for (const chart of all("svg.lines")) {
-    const { scale: [low, high, start, end, kind], x: name, lines } = JSON.parse(chart.dataset.numbers);
-    const told = (number) => Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 5 });
-    const unit = { linear: Number, log: Math.log10, log1p: Math.log1p }[kind];
-    const place = (value) => start + (unit(value) - unit(low)) / (unit(high) - unit(low) || 1) * (end - start);
-    const stops = [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
-    const cursor = chart.querySelector(".cursor");
-    const readout = chart.parentElement.querySelector("svg.lines ~ .readout");
-    let at = -1;
-    const read = (number) => {
-      at = Math.max(0, Math.min(stops.length - 1, number));
-      const x = stops[at];
-      cursor.setAttribute("x1", place(x));
-      cursor.setAttribute("x2", place(x));
-      cursor.removeAttribute("hidden");
-      readout.replaceChildren(`${name} ${told(x)}: `);
-      lines.forEach((line, index) => {
-        const drawn = chart.querySelector(`[data-line="${index}"]`);
-        const where = line.x.indexOf(x);
-        if (where < 0 || (drawn && drawn.hasAttribute("hidden"))) return;
-        const value = document.createElement("b");
-        value.textContent = told(line.y[where]);
-        readout.append(lines.length > 1 ? `${line.label} ` : "", value, "  ");
-      });
-    };
-    chart.addEventListener("pointermove", (event) => {
-      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
-      let nearest = 0;
-      stops.forEach((stop, number) => {
-        if (Math.abs(place(stop) - point.x) < Math.abs(place(stops[nearest]) - point.x)) nearest = number;
-      });
-      read(nearest);
-    });
-    chart.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-      if (step === undefined) return;
-      event.preventDefault();
-      read(Number.isFinite(step) ? at + step : step > 0 ? stops.length - 1 : 0);
-    });
-    const panel = chart.closest(".panel");
-    for (const button of panel ? all(".key button", panel) : []) {
-      button.addEventListener("click", () => {
-        const shown = button.getAttribute("aria-pressed") !== "true";
-        button.setAttribute("aria-pressed", shown);
-        chart.querySelector(`[data-line="${button.dataset.line}"]`).toggleAttribute("hidden", !shown);
-        if (at >= 0) read(at);
-      });
+// Rows that a form asks for; the address may ask too (?paper=dom), and follows.
+function filter(form) {
+  const list = document.getElementById(form.getAttribute("data-filters")); // a field may be named dataset
+  const rows = [...(list.tBodies ? list.tBodies[0].rows : list.children)];
+  const asked = new URLSearchParams(location.search);
+  for (const field of form.elements) if (asked.has(field.name)) field.value = asked.get(field.name);
+  const show = (event) => {
+    const { text, ...given } = Object.fromEntries(new FormData(form));
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    // The outcome of a claim is that under the reading whose columns are shown.
+    const value = (row, name) => row.dataset[name === "outcome" ? given.reading.replace(/_(.)/g, (_, letter) => letter.toUpperCase()) : name];
+    for (const row of rows) {
+      row.hidden = !Object.entries(given).every(([name, wanted]) => !wanted || [undefined, wanted].includes(value(row, name)))
+        || (words.length > 0 && !words.every((word) => row.textContent.toLowerCase().includes(word)));
     }
-  }
+    for (const cell of all("[data-reading]:is(th, td)", list)) cell.hidden = cell.dataset.reading !== given.reading;
+    const count = rows.filter((row) => !row.hidden).length;
+    form.querySelector(".count").textContent = `${count} of ${rows.length}`;
+    document.querySelector(".nothing").hidden = count > 0;
+    const told = Object.entries({ ...given, text }).filter(([, one]) => one);
+    if (event) history.replaceState(null, "", `?${new URLSearchParams(told)}`);
+  };
+  form.hidden = false;
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  show();
 }
 
-for (const part of [themes, views, cells, sorting, filters, copying, charts]) part();
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest(".copy");
+  if (!button || !navigator.clipboard) return;
+  await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
+});
+
+// The charts of a figure, drawn when their reading is first shown.
+async function panels() {
+  const places = all("[data-charts]");
+  if (!places.length) return;
+  const drawn = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(async ({ target }) => {
+    drawn.unobserve(target);
+    const charts = await load(target.dataset.charts);
+    target.replaceChildren(...charts[target.closest(".view").dataset.view].map(panel));
+  }));
+  places.forEach((place) => drawn.observe(place));
+}
+
+// The search: pages, claims and open questions that have all words, those in whose title they are first.
+function search() {
+  const form = document.querySelector(".search");
+  const [box, found] = [form.querySelector("input"), form.querySelector("ul")];
+  form.hidden = false;
+  const show = async () => {
+    const entries = await load("search");
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = (text) => words.every((word) => text.toLowerCase().includes(word));
+    const titled = entries.filter((one) => has(one.title));
+    const others = entries.filter((one) => !titled.includes(one) && has(`${one.title} ${one.text || ""}`));
+    const links = [...titled, ...others].slice(0, 12).map((one) => {
+      const at = (one.text || "").toLowerCase().indexOf(words[0]);
+      const around = at < 0 ? "" : `…${one.text.slice(Math.max(0, at - 30), at + 70)}…`;
+      return html("li", {}, html("a", { href: one.to }, one.title, html("small", {}, around)));
+    });
+    found.hidden = !words.length;
+    found.replaceChildren(...(links.length ? links : [html("li", {}, "Nothing has all these words.")]));
+  };
+  box.addEventListener("focus", () => load("search"));
+  box.addEventListener("input", show);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const first = found.querySelector("a");
+    if (first) first.click();
+  });
+  form.addEventListener("keydown", (event) => { if (event.key === "Escape") found.hidden = true; });
+  document.addEventListener("click", (event) => { if (!form.contains(event.target)) found.hidden = true; });
+}
+
+// The atlas: compared cells as a forest plot.
+async function atlas() {
+  const list = document.getElementById("atlas");
+  if (!list) return;
+  const form = document.querySelector("form.filters");
+  const { papers, rows } = await load("atlas");
+  for (const name of ["paper", "dataset", "algorithm", "view", "verdict"]) {
+    const values = [...new Set(rows.map((row) => row[name]))];
+    if (name === "dataset" || name === "algorithm") values.sort((a, b) => a.localeCompare(b));
+    form.elements[name].append(...values.map((value) => html("option", { value }, papers[value] || value.replaceAll("_", " "))));
+  }
+  if (!location.search && rows.length) form.elements.view.value = rows[0].view;
+  // Logarithmic away from 0, so that one axis has differences of 1% and of 100%.
+  const place = (share) => 50 + 50 * Math.sign(share) * Math.min(1, Math.log1p(Math.abs(share) / 5) / Math.log1p(20));
+  const told = (share) => `${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`.replace("-", "−");
+  for (const mark of all("[data-mark]")) mark.style.left = `${place(Number(mark.dataset.mark))}%`;
+  const items = new Map(rows.map(({ table, anchor, place: name, delta, low, high, ...about }) => {
+    const [left, right] = [place(low), place(high)];
+    const where = html("small", {}, `${table}, ${about.view.replaceAll("_", " ")}, ${about.metric}`);
+    const item = html("li", { class: about.verdict }, html("a", { href: `table-${table}.html#${anchor}` }, name, " ", where),
+      html("span", { class: "plot", "aria-hidden": "true" },
+        html("i", { class: "interval", style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
+      html("span", { class: "told" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
+    Object.assign(item.dataset, about);
+    return [item, delta];
+  }));
+  const order = { "": () => 0, difference: (a, b) => a[1] - b[1], size: (a, b) => Math.abs(b[1]) - Math.abs(a[1]) };
+  const sort = () => list.replaceChildren(...[...items].sort(order[document.getElementById("order").value]).map(([item]) => item));
+  document.getElementById("order").addEventListener("change", sort);
+  sort();
+  filter(form);
+}
+
+for (const part of [themes, views, cells, sorting, panels, search, atlas]) part();
+for (const form of all("form.filters:not(.late)")) filter(form);

@@ -1,155 +1,202 @@
-"""The tables: under each reading, all cells, their distance from the printed numbers, notes."""
+"""The tables: the frame of the cells of each run in ``results/``, and what a cell opens."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
+import pandas as pd
 
-from omtl.compute.store import Store
+from omtl.experiment.descriptions import TableDescription
+from omtl.measures.metrics import METRICS
 from omtl.reproduction.explain import command_of, names_of
-from omtl.site import charts
-from omtl.site.cells import CellView, cells_of
-from omtl.site.figures import kept_curves
-from omtl.site.gather import Sources
-from omtl.site.repeats import Repeats, stored_repeats
+from omtl.site.figures import learning_curves
+from omtl.site.sources import Sources, yaml_value
 from omtl.site.text import code, plain, slug
-from omtl.tables.cells import each_cell, place_of
-from omtl.tables.diagnosis import diagnosis_of
-from omtl.tables.layout import Line, heads_of, lines_of, subtitle_of
-from omtl.tables.published_results import PublishedRun
-from omtl.tables.verdict import (
-    CLOSE,
-    COMPATIBLE,
-    JUDGED,
-    MATCH,
-    MISSING,
-    NEAR,
-    OFF,
-    OURS,
-    SUBSTITUTE,
-    TIMING,
-    VERDICTS,
-)
+from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
+from omtl.tables.layout import heads_of, lines_of, plural, subtitle_of, with_texts
+from omtl.tables.notes import reason_of
+from omtl.tables.proofread import suspects
+from omtl.tables.published_results import PublishedRun, with_results
+from omtl.tables.request import Request
+from omtl.tables.verdict import CLOSE, CONFIDENCE, JUDGED, OURS, VERDICTS
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 
-MEANING = {
-    MATCH: f"within {100 * CLOSE:g} % of the published number, including the whole interval",
-    NEAR: f"within {100 * CLOSE:g} % of the published number, but the interval reaches further",
-    COMPATIBLE: f"more than {100 * CLOSE:g} % away, but the interval includes 0",
-    OFF: f"more than {100 * CLOSE:g} % away, and not by chance; the reason is below the table",
-    SUBSTITUTE: "stand-in data: only claims are judged",
-    TIMING: "timings from different hardware: only ratios are judged",
-    MISSING: "not run; the reason is below the table",
-    OURS: "an extra baseline of ours that the paper does not have",
-}
+MEANING = dict(
+    zip(
+        ALL_VERDICTS,
+        (
+            f"within {100 * CLOSE:g}% of the published number, including the whole interval",
+            f"within {100 * CLOSE:g}% of the published number, but the interval reaches further",
+            f"more than {100 * CLOSE:g}% away, but the interval includes 0",
+            f"more than {100 * CLOSE:g}% away, and not by chance; the reason is below the table",
+            "stand-in data: only claims are judged",
+            "timings from different hardware: only ratios are judged",
+            "not run; the reason is below the table",
+            "an extra baseline of ours that the paper does not have",
+        ),
+        strict=True,
+    )
+)
 """The meaning of each verdict."""
 
+REACHES = {12: (-10, -5, 0, 5, 10), 60: (-50, -25, 0, 25, 50)}
+"""The ends of the strip of differences in per cent, each with its marks."""
 
-@dataclass(frozen=True)
-class View:
-    """A table under a reading, by a rule."""
-
-    name: str
-    subtitle: str
-    heads: list[str]
-    rows: list[Line]
-    notes: list[Markup]
-    counts: dict[str, int]
-    agreement: Markup
-    command: str
-    meta: dict[str, Any]
-    answers: dict[str, str]
-    n_without_repeats: int
+TEXTS = (
+    *("place", "metric", "verdict", "selection", "shown_ours", "printed", "command"),
+    *("published_mean", "published_std", "n_repeats", "n_draws"),
+)
+NUMBERS = ("ours_mean", "ours_std", "delta", "low", "high", "share")
+"""Columns of the frame of cells that a cell opens."""
 
 
-@dataclass(frozen=True)
-class TablePage:
-    """A table: what its paper says about it, and one view per reading.
+def table_page(name: str, sources: Sources) -> dict[str, Any]:
+    """Return a table with its views, one for each run in ``results/``.
 
-    `counts` are the verdicts of the published cells, without those of our own baselines.
+    `counts` are the verdicts of the published cells by view, without those of our own baselines;
+    `details` is what each cell opens, by view and anchor; `atlas` has a row per compared cell.
     """
+    of = sources.tables[name]
+    frames = [(run, cells_of(run, of)) for run in sources.runs[name]]
+    return {
+        "id": name,
+        "paper": of.paper,
+        "title": of.title,
+        "caption": plain(of.caption),
+        "views": [_view(run, cells, of) for run, cells in frames],
+        "counts": {
+            run.name: counted(cells["verdict"][cells["kind"] != OURS]) for run, cells in frames
+        },
+        "details": {run.name: _details(run, cells, of, sources) for run, cells in frames},
+        "atlas": [
+            {"paper": of.paper, "view": run.name, **_difference(cell)}
+            for run, cells in frames
+            for cell in each_cell(compared(cells))
+        ],
+    }
 
-    id: str
-    paper: str
-    title: str
-    caption: str
-    views: list[View]
-    counts: dict[str, dict[str, int]]
 
-
-def counted(rows: Iterable[Mapping[str, str]]) -> dict[str, int]:
+def counted(verdicts: Iterable[str]) -> dict[str, int]:
     """Return the number of cells with each verdict."""
-    tally = Counter(row["verdict"] for row in rows)
+    tally = Counter(verdicts)
     return {verdict: tally[verdict] for verdict in ALL_VERDICTS if tally[verdict]}
 
 
-def table_page(name: str, sources: Sources, store: Store | None) -> TablePage:
-    """Return a table with its views."""
-    description, runs = sources.tables[name], sources.runs[name]
-    return TablePage(
-        name,
-        description.paper,
-        description.title,
-        plain(description.caption),
-        [_view(run, sources, store) for run in runs],
-        {run.name: counted(row for row in run.rows if row["published_mean"]) for run in runs},
+def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
+    """Return the judged cells of a run in ``results/``, with the texts of a page.
+
+    ``anchor`` is a cell's id on its page, ``place`` names its row and column, ``printed`` is the
+    published number with all its digits, and ``command`` makes the cell alone.
+    """
+    meta = run.meta
+    request = Request(run.reading, meta.get("repeats"), meta.get("seed", 0), run.selection or None)
+    cells = with_texts(with_results(planned(run.table, request), run), of)
+    pairs = zip(each_cell(cells), names_of(cells), strict=True)
+    tasks = cells["task"].str.replace("task", ", task ").where(cells["task"] != ALL_TASKS, "")
+    spread = cells["published_std"] != ""
+    return cells.assign(
+        anchor=[f"{slug(run.name)}-{number}" for number in range(len(cells))],
+        place=cells["algorithm"] + " on " + cells["dataset"] + tasks,
+        printed=cells["published_mean"] + (" ± " + cells["published_std"]).where(spread, ""),
+        command=[command_of(cell, name, of.selection) for cell, name in pairs],
     )
 
 
-def _view(run: PublishedRun, sources: Sources, store: Store | None) -> View:
-    description, meta = sources.tables[run.table], run.meta
-    singly = {place: Repeats(values, None) for place, values in run.repeats.items()}
-    if store:
-        singly |= stored_repeats(run, description.paper, store)
-    cells = cells_of(run, description)
-    curves = {} if run.selection else kept_curves(sources, run.table, run.reading)
-    views = [
-        CellView(
-            cell,
-            cell.row,
-            id=f"{slug(run.name)}-{cell.Index}",
-            digits=description.digits_of(cell.metric),
-            command=f".venv/bin/python -m {command_of(cell, name, description.selection)}",
-            why_off="" if run.selection else diagnosis_of(cell, description.paper),
-            repeats=singly.get(place_of(cell.row)),
-            drawn=curves.get((cell.dataset, cell.algorithm)),
-        )
-        for cell, name in zip(each_cell(cells), names_of(cells), strict=True)
-    ]
-    lines = [
-        Line(line.label, tuple(cell and views[cell.Index] for cell in line.cells))
-        for line in lines_of(cells, description)
-    ]
+def compared(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells that were compared with a published number other than 0."""
+    printed = pd.to_numeric(cells["published_mean"])
+    return cells[cells["verdict"].isin(JUDGED) & cells["low"].notna() & (printed != 0)]
+
+
+def _difference(cell: Any) -> dict[str, Any]:
+    """Return the row of a compared cell in the atlas: differences in % of the printed mean."""
+    unit = abs(float(cell.published_mean)) / 100.0
+    texts = ("table", "anchor", "place", "dataset", "algorithm", "metric", "verdict")
+    return {
+        **{name: getattr(cell, name) for name in texts},
+        **{name: round(getattr(cell, name) / unit, 2) for name in ("delta", "low", "high")},
+    }
+
+
+def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[str, Any]:
+    """Return a table under a reading, by a rule."""
     _, _, notes = run.text("md").partition("## Notes")
-    points = [
-        (float(view.row["published_mean"]), view.mean, view.verdict, view.place.split(", task")[0])
-        for view in views
-        if view.verdict in JUDGED and view.row["published_mean"] and view.mean is not None
-    ]
-    counts = counted(run.rows)
-    tally = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    return View(
-        run.name,
-        subtitle_of(cells),
-        heads_of(cells, description),
-        lines,
-        [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")],
-        counts,
-        charts.agreement(points, f"How far our numbers are from the published ones: {tally}."),
-        _table_command(run),
-        meta | run.machine,
-        {key: str(value) for key, value in meta.get("reading", {}).get("answers", {}).items()},
-        sum(1 for row in run.rows if row["ours_mean"] and place_of(row) not in singly),
-    )
+    by_rule = f" --selection {run.selection}" if run.selection else ""
+    listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
+    if gone := {place_of(row) for row in run.rows} - set(places_in(cells)):
+        listed.append(code(f"{plural(len(gone), 'row')} of the CSV: cells the table no longer has"))
+    return {
+        "name": run.name,
+        "subtitle": subtitle_of(cells),
+        "heads": heads_of(cells, of),
+        "lines": lines_of(cells, of),
+        "notes": listed,
+        "counts": counted(cells["verdict"]),
+        "strip": _strip(compared(cells)),
+        "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
+        "meta": run.meta | run.machine,
+        "answers": run.meta.get("reading", {}).get("answers", {}),
+    }
 
 
-def _table_command(run: PublishedRun) -> str:
-    if run.selection:
-        words = f"{run.table} --reading {run.reading} --selection {run.selection}"
-        return f".venv/bin/python -m omtl table {words}"
-    return f"make reproduce-table TABLE={run.table} READING={run.reading}"
+def _strip(cells: pd.DataFrame) -> dict[str, Any] | None:
+    """Return the differences of compared cells: each a tick with its place, 0 to 100."""
+    if cells.empty:
+        return None
+    shares = 100 * cells["share"]
+    reach = next((reach for reach in REACHES if shares.abs().max() <= reach), max(REACHES))
+
+    def place(share: float) -> float:
+        return round(50 + 50 * max(-reach, min(reach, share)) / reach, 2)
+
+    return {
+        "ticks": list(
+            zip(shares.map(place), cells["verdict"], cells["place"], shares, strict=True)
+        ),
+        "marks": [(place(mark), mark) for mark in REACHES[reach]],
+        "band": (place(-100 * CLOSE), place(100 * CLOSE) - place(-100 * CLOSE)),
+    }
+
+
+def _details(
+    run: PublishedRun, cells: pd.DataFrame, of: TableDescription, sources: Sources
+) -> dict[str, dict[str, Any]]:
+    """Return what each cell opens, by its anchor; what is empty is left out."""
+    curves = {} if run.selection else learning_curves(sources, run.table, run.reading)
+    odd, found = suspects(run.table), {}
+    for cell, place in zip(each_cell(cells), places_in(cells), strict=True):
+        algorithm, metric = cell.experiment.algorithm, METRICS[cell.metric]
+        names = sorted(cell.params, key=lambda name: name not in algorithm.grid)
+        details = {
+            **{name: getattr(cell, name) for name in TEXTS},
+            **{name: float(f"{getattr(cell, name):.6g}") for name in NUMBERS},
+            "unit": f"{metric.name} ({metric.unit})" if metric.unit else metric.name,
+            "level": f"{100 * CONFIDENCE:g}%",
+            "reason": reason_of(cell, of).removeprefix("off: ") if cell.n_repeats else "",
+            "suspect": "; ".join(one["says"] for one in odd.get(place, [])),
+            "repeats": [float(f"{value:.6g}") for value in cell.values if np.isfinite(value)],
+            "curve": curves.get((cell.dataset, cell.algorithm)) if cell.n_repeats else None,
+            "parameters": [
+                (
+                    name,
+                    yaml_value(cell.params[name]),
+                    [*map(yaml_value, algorithm.grid.get(name, ()))],
+                )
+                for name in names
+            ],
+            "learner": algorithm.learner.rpartition(".")[2].lower(),
+            "data": cell.experiment.dataset.loaded_by,
+            "hash": cell.data_sha256[:16],
+        }
+        found[cell.anchor] = {key: value for key, value in details.items() if _is_given(value)}
+    return found
+
+
+def _is_given(value: Any) -> bool:
+    """Whether there is a value: no empty text or list, and a number that is finite."""
+    return math.isfinite(value) if isinstance(value, int | float) else bool(value)

@@ -42,9 +42,7 @@ def plain(text: str) -> str:
 def markdown(text: str) -> Markup:
     """Return Markdown as HTML; links into the checkout become plain text."""
     html = LINK.sub(r"\1", _markdown.render(text))
-    html = html.replace(
-        "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
-    )
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
     return Markup(html.replace("</table>", "</table></div>"))
 
 

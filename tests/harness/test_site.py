@@ -1,4 +1,4 @@
-"""The site's pages: whole from the files of results alone, with links that resolve."""
+"""The site of results: whole from the files alone, light, safe, with links that resolve."""
 
 from __future__ import annotations
 
@@ -7,38 +7,33 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from described import a_table
 
 from omtl.commands._main import main
-from omtl.compute.store import Store
 from omtl.experiment.config import options
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import Question
 from omtl.reproduction.explain import names_of
+from omtl.site import text
 from omtl.site.build import build
-from omtl.site.gather import Sources
-from omtl.site.tables import table_page
+from omtl.site.papers import CLOSED, IN_PART, OPEN, badges
+from omtl.site.sources import Sources
 from omtl.tables.cells import planned
 from omtl.tables.plan import descriptions
-from omtl.tables.play import play
 from omtl.tables.request import Request
-from omtl.tables.scoring import scored
-from omtl.tables.writing import as_rows, raw_repeats
+from omtl.tables.verdict import JUDGED
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.status import WRONG_USE
 
-BLOCKS = {"div", "p", "ul", "ol", "dl", "table", "pre", "figure", "details", "h2", "h3", "h4"}
-"""What may not stand in a paragraph."""
-
+HEAVIEST = 1_000_000
+"""The most bytes of a page, and of a file that its script asks for."""
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-
-
-FETCHED = {"src", "srcset", "poster", "data", "action", "formaction", "background", "xlink:href"}
-"""Attributes by which a page fetches something."""
 
 
 class Page(HTMLParser):
@@ -51,44 +46,25 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.links: list[str] = []
         self.fetched: list[str] = []
-        self.targets: list[str] = []
-        self.pictures_without_text = 0
         self.feed(html)
         self.close()
         self.faults += [f"<{tag}> is not closed" for tag in self.open]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
-        if len(found) != len(attrs):
-            self.faults.append(f"{self.getpos()}: <{tag}> has an attribute twice")
-        if tag in BLOCKS and "p" in self.open:
-            self.faults.append(f"{self.getpos()}: <{tag}> in a paragraph")
         if tag not in VOID:
             self.open.append(tag)
-        self.ids += [value for name, value in attrs if name == "id" and value]
-        for name, value in found.items():
-            if name in FETCHED or (name == "href" and tag != "a"):
-                self.fetched.append(value or "")
-            elif name == "href":
-                self.links.append(value or "")
-            elif name in ("popovertarget", "aria-labelledby"):
-                self.targets.append(value or "")
+        self.ids += [found["id"] or ""] if "id" in found else []
+        if tag == "a":
+            self.links += [found.get("href") or ""]
+        else:
+            self.fetched += [found[name] or "" for name in ("src", "href", "data") if name in found]
         if tag == "img" and "alt" not in found:
-            self.pictures_without_text += 1
-        inside = "svg" in self.open[:-1]  # a part of a picture that has its text
-        if tag == "svg" and not inside and not {"aria-label", "aria-hidden"} & set(found):
-            self.pictures_without_text += 1
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
+            self.faults.append(f"{self.getpos()}: a picture without a text")
 
     def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open[-1] != tag:
-            self.faults.append(f"{self.getpos()}: </{tag}> closes {self.open[-1:]}")
-        else:
-            self.open.pop()
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"{self.getpos()}: </{tag}> closes another")
 
 
 @pytest.fixture(scope="module")
@@ -97,253 +73,216 @@ def taken_apart(site: Path) -> dict[str, Page]:
     return {p.name: Page(p.read_text(encoding="utf-8")) for p in sorted(site.glob("*.html"))}
 
 
-def test_has_a_page_for_everything(site: Path) -> None:
-    reproduced = [n for n in descriptions("table") if (RESULTS / f"reproduced/{n}.csv").exists()]
+def data_of(site: Path, name: str) -> Any:
+    """Return the JSON that a page's script asks for by a name."""
+    written = (site / "data" / f"{name}.js").read_text(encoding="utf-8")
+    return json.loads(written.removeprefix(f'data("{name}",').removesuffix(");\n"))
+
+
+def test_has_a_page_for_everything(taken_apart: dict[str, Page]) -> None:
+    learners = {one.learner for one in Sources(RESULTS).algorithms.values()}
+    wanted = {f"learner-{path.rpartition('.')[2].lower()}" for path in learners}
+    wanted |= {f"table-{name}" for name in reproduced()}
     drawn = [n for n in descriptions("figure") if (RESULTS / f"figures/{n}.csv").exists()]
-    assert reproduced == list(descriptions("table"))
-    assert drawn == list(descriptions("figure"))
-    pages = [*(f"table-{name}" for name in reproduced), *(f"figure-{name}" for name in drawn)]
-    learners = {Sources(RESULTS).algorithms[name].learner for name in options("algorithm")}
-    pages += [f"learner-{path.rpartition('.')[2].lower()}" for path in learners]
-    pages += ["index", "claims", "theory", "readings", "learners", "data", "evidence"]
-    for page in pages:
-        assert (site / f"{page}.html").exists(), page
+    wanted |= {f"figure-{name}" for name in drawn}
+    wanted |= {f"paper-{name}" for name in Sources(RESULTS).papers}
+    wanted |= {"index", "atlas", "gallery", "claims", "proofread", "theory", "readings", "board"}
+    wanted |= {"learners", "data", "evidence"}
+    assert {f"{page}.html" for page in wanted} <= set(taken_apart)
 
 
-def test_pages_are_well_formed(taken_apart: dict[str, Page]) -> None:
-    faults = {name: page.faults for name, page in taken_apart.items() if page.faults}
-    assert not faults
-    for name, page in taken_apart.items():
-        assert len(set(page.ids)) == len(page.ids), name
-        assert set(page.targets) <= set(page.ids), name
-
-
-def test_nothing_is_fetched_from_outside(site: Path, taken_apart: dict[str, Page]) -> None:
-    for name, page in taken_apart.items():
-        for address in page.fetched:
-            assert address == "data:," or (site / address).is_file(), (name, address)
-    for asset in ("style.css", "script.js"):
-        content = (site / asset).read_text(encoding="utf-8")
-        assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttpRequest", content)
-
-
-def test_no_page_tells_where_it_was_made(site: Path) -> None:
-    for path in site.glob("*.html"):
-        assert str(ROOT) not in path.read_text(encoding="utf-8"), path.name
-
-
-def test_links_within_the_site_resolve(site: Path, taken_apart: dict[str, Page]) -> None:
+def test_pages_are_whole_and_light_and_refer_to_what_there_is(
+    site: Path, taken_apart: dict[str, Page]
+) -> None:
+    """Nothing is fetched from elsewhere; no page depends on where it was made."""
+    for path in [*site.glob("*.html"), *site.glob("data/*")]:
+        assert path.stat().st_size < HEAVIEST, path.name
+        written = path.read_text(encoding="utf-8")
+        assert str(ROOT) not in written, path.name
+        assert ".venv/bin/python" not in written, path.name
     checked = 0
     for name, page in taken_apart.items():
+        assert not page.faults, name
+        assert len(set(page.ids)) == len(page.ids), name
+        for address in page.fetched:
+            assert address == "data:," or (site / address).is_file(), (name, address)
         for address in page.links:
             if re.match(r"https?://", address):
                 continue
             path, _, anchor = address.partition("#")
-            path = path.partition("?")[0]
-            assert not path or (site / path).is_file(), (name, address)
-            if anchor:
-                assert anchor in taken_apart[path or name].ids, (name, address)
+            target = path.partition("?")[0] or name
+            assert (site / target).is_file(), (name, address)
+            assert not anchor or anchor in taken_apart[target].ids, (name, address)
             checked += 1
     assert checked > 1000
+    for asset in site.glob("*.??s"):
+        content = asset.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttpRequest", content), asset.name
 
 
-def test_pictures_have_a_text(taken_apart: dict[str, Page]) -> None:
-    assert {
-        name: page.pictures_without_text for name, page in taken_apart.items()
-    } == dict.fromkeys(taken_apart, 0)
+def reproduced() -> list[str]:
+    """Return the tables that have results."""
+    return [n for n in descriptions("table") if (RESULTS / f"reproduced/{n}.csv").exists()]
 
 
-@pytest.mark.parametrize("name", descriptions("table"))
-def test_every_kept_number_is_on_its_page(site: Path, name: str) -> None:
+@pytest.mark.parametrize("name", reproduced())
+def test_every_cell_is_on_its_page_and_opens_what_it_was_made_of(site: Path, name: str) -> None:
     html = (site / f"table-{name}.html").read_text(encoding="utf-8")
-    rows = pd.read_csv(RESULTS / "reproduced" / f"{name}.csv", dtype=str, keep_default_na=False)
-    description = Sources(RESULTS).tables[name]
-    for row in rows.to_dict("records"):
-        n = description.digits_of(row["metric"])
-        task = "" if row["task"] == "all" else f", task {row['task'].removeprefix('task')}"
-        place = f"{row['algorithm']} on {row['dataset']}{task}, {row['metric']}"
-        ours = f"ours {float(row['ours_mean']):.{n}f}" if row["ours_mean"] else "ours none"
-        assert f'aria-label="{place}: {ours}' in html, row
-
-
-def test_cells_tell_what_they_were_made_of() -> None:
-    view = table_page("dom-table1", Sources(RESULTS), None).views[0]
-    cell = next(c for row in view.rows for c in row.cells if c and c.place == "PA on Sentiment")
-    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv", dtype=str)
-    row = kept[
-        (kept["reading"] == "as_published")
-        & (kept["algorithm"] == "PA")
-        & (kept["dataset"] == "Sentiment")
-    ].iloc[0]
-    printed = cell.row["published_mean"], cell.row["published_std"]
-    assert printed == (row["published_mean"], row["published_std"])
-    assert float(cell.ours) == pytest.approx(float(row["ours_mean"]), abs=0.006)
-    assert cell.verdict == row["verdict"]
-    assert "--cell 'PA on Sentiment' --reading as_published" in cell.command
-    assert [p.name for p in cell.parameters if p.grid] == ["C"]
-    # Of this cell a figure keeps the learning curve, so it is there without a store.
-    assert "Learning curve of PA" in cell.curve
-    assert not cell.lacking
-
-
-def test_baselines_of_ours_are_shown_but_not_counted(tmp_path: Path) -> None:
-    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv", dtype=str, keep_default_na=False)
-    kept = kept[(kept["reading"] == "as_written") & (kept["verdict"] != "ours")]
-    ours = kept.iloc[:1].assign(
-        algorithm="AROW", published_mean="", published_std="", delta="", verdict="ours"
-    )
-    folder = tmp_path / "reproduced"
-    folder.mkdir()
-    pd.concat([kept, ours]).to_csv(folder / "dom-table1.csv", index=False)
-    pd.concat([kept, ours]).to_csv(folder / "dom-table1.prefix.csv", index=False)
-    page = table_page("dom-table1", Sources(tmp_path), None)
-    assert list(page.counts) == ["as_written", "as_written_by_prefix"]
-    assert "ours" not in page.counts["as_written"]
-    assert sum(page.counts["as_written"].values()) == len(kept)
-    row = next(row for row in page.views[1].rows if row.label == "AROW")
-    assert row.is_ours
-    [cell] = filter(None, row.cells)
-    assert (cell.verdict, cell.row["published_mean"]) == ("ours", "")
-    assert "--selection prefix" in cell.command
-    assert "--selection prefix" in page.views[1].command
-
-
-def test_commands_of_cells_name_cells_that_there_are() -> None:
-    known = set(names_of(planned("osmtl-table1", Request("as_written"))))
-    view = next(
-        v
-        for v in table_page("osmtl-table1", Sources(RESULTS), None).views
-        if v.name == "as_written"
-    )
-    asked = {
-        re.findall(r"--cell '([^']*)'", cell.command)[0]
-        for row in view.rows
-        for cell in filter(None, row.cells)
+    anchors = re.findall(r'id="([\w-]+)" aria-haspopup="dialog"', html)
+    views = {
+        view: data_of(site, view)["cells"] for view in re.findall(r'data-cells="([\w.-]+)"', html)
     }
+    assert sorted(anchors) == sorted(anchor for cells in views.values() for anchor in cells)
+    rows = pd.read_csv(RESULTS / "reproduced" / f"{name}.csv", dtype=str, keep_default_na=False)
+    for row in rows.to_dict("records"):
+        cells = views[f"table-{name}.{text.slug(row['reading'])}"].values()
+        task = "" if row["task"] == "all" else f", task {row['task'].removeprefix('task')}"
+        place = f"{row['algorithm']} on {row['dataset']}{task}", row["metric"]
+        [cell] = [one for one in cells if (one["place"], one["metric"]) == place]
+        assert cell["verdict"] == row["verdict"]
+        if row["ours_mean"]:
+            assert cell["ours_mean"] == pytest.approx(float(row["ours_mean"]), abs=6e-5, rel=1e-5)
+
+
+def test_a_cell_has_its_repeats_parameters_curve_and_command(site: Path) -> None:
+    cells = data_of(site, "table-dom-table1.as-published")["cells"].values()
+    [cell] = [one for one in cells if one["place"] == "PA on Sentiment"]
+    assert len(cell["repeats"]) == 50
+    assert sum(cell["repeats"]) / 50 == pytest.approx(cell["ours_mean"], abs=1e-3)
+    assert [name for name, value, grid in cell["parameters"] if value in grid] == ["C"]
+    assert cell["curve"]["y"][-1] == pytest.approx(cell["ours_mean"], abs=0.1)
+    known = set(names_of(planned("osmtl-table1", Request("as_written"))))
+    others = data_of(site, "table-osmtl-table1.as-written")["cells"].values()
+    asked = {re.findall(r"--cell '([^']*)'", one["command"])[0] for one in others}
     assert asked <= known
     assert len(asked) >= 63
 
 
-@pytest.fixture
-def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sources, Store]:
-    """Return results of one table with two repeats, and the store that they were made from."""
-    name, reading = "aklo-table1", Reading.of("aklo", "as_written")
-    cells = planned(name, Request("as_written", 2), reading, plays=1)
-    alone = cells[(cells["dataset"] == "Syn1") & (cells["algorithm"] == "ITOL")]
-    monkeypatch.setattr("omtl.site.repeats.planned", lambda *_: alone)
-    store = Store(tmp_path / "store")
-    play(alone, Request(parallel={"backend": "threading", "jobs": 1}, store=store))
-    folder = tmp_path / "results" / "reproduced"
-    folder.mkdir(parents=True)
-    as_rows(scored(alone, store)).to_csv(folder / f"{name}.csv", index=False)
-    written = {"reading": reading.as_mapping()}
-    (folder / f"{name}.as_written.meta.json").write_text(
-        json.dumps({"seed": 0, "repeats": 2, "selection": "oracle"} | written)
-    )
-    return Sources(tmp_path / "results"), store
+def test_the_atlas_has_all_compared_cells_and_leads_to_them(
+    site: Path, taken_apart: dict[str, Page]
+) -> None:
+    rows = data_of(site, "atlas")["rows"]
+    compared = 0
+    for path in (RESULTS / "reproduced").glob("*.csv"):
+        if path.stem in descriptions("table"):
+            table = pd.read_csv(path)
+            compared += (table["verdict"].isin(JUDGED) & table["low"].notna()).sum()
+    assert len([row for row in rows if "_by_" not in row["view"]]) == compared > 900
+    for row in rows:
+        assert row["anchor"] in taken_apart[f"table-{row['table']}.html"].ids
+        assert row["low"] <= row["delta"] <= row["high"]
 
 
-def test_the_store_gives_repeats_and_learning_curves(filled: tuple[Sources, Store]) -> None:
-    sources, store = filled
-    [cell] = table_page("aklo-table1", sources, store).views[0].rows[0].cells
-    assert cell is not None
-    assert not cell.lacking
-    assert str(cell.numbers).count("<title>") == 2
-    assert "Learning curve of ITOL, all tasks together" in cell.curve
-    assert table_page("aklo-table1", sources, None).views[0].n_without_repeats == 1
+def test_the_search_knows_pages_claims_and_questions(
+    site: Path, taken_apart: dict[str, Page]
+) -> None:
+    entries = data_of(site, "search")
+    addresses = [one["to"] for one in entries]
+    assert set(taken_apart) <= set(addresses)
+    assert sum(one.startswith("claims.html#") for one in addresses) > 50
+    assert any("sentiment" in one["text"].lower() for one in entries if "text" in one)
 
 
-def test_repeats_that_are_kept_are_shown_without_a_store(filled: tuple[Sources, Store]) -> None:
-    from omtl.site import repeats
-
-    sources, store = filled
-    alone = repeats.planned("aklo-table1", Request())
-    raw_repeats(scored(alone, store)).to_csv(
-        sources.results / "reproduced" / "aklo-table1.as_written.repeats.csv", index=False
-    )
-    view = table_page("aklo-table1", sources, None).views[0]
-    [cell] = view.rows[0].cells
-    assert cell is not None
-    assert not cell.lacking
-    assert str(cell.numbers).count("<title>") == 2
-    assert view.n_without_repeats == 0
+def test_the_same_results_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
+    build(tmp_path / "again")
+    names = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
+    assert names == {p.relative_to(tmp_path / "again") for p in (tmp_path / "again").rglob("*.*")}
+    for name in names:
+        assert (site / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
 
 
-def test_a_store_with_other_numbers_is_not_shown(filled: tuple[Sources, Store]) -> None:
-    sources, store = filled
-    path = sources.results / "reproduced" / "aklo-table1.csv"
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    rows["ours_mean"] = "12.3456"
-    rows.to_csv(path, index=False)
-    [cell] = table_page("aklo-table1", Sources(sources.results), store).views[0].rows[0].cells
-    assert cell is not None
-    assert "differs" in cell.lacking
-    assert "<title>" not in cell.numbers
-    assert not cell.curve
+def test_baselines_of_ours_are_shown_but_not_counted(site: Path) -> None:
+    front = (site / "index.html").read_text(encoding="utf-8")
+    [bar] = set(re.findall(r'aria-label="dom-table1, as written: ([^"]*)"', front))
+    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv")
+    counted = (kept["reading"] == "as_written") & kept["published_mean"].notna()
+    assert "ours" not in bar
+    assert sum(map(int, re.findall(r"\d+", bar))) == counted.sum()
+    cells = data_of(site, "table-dom-table1.as-written-by-prefix")["cells"].values()
+    [cell] = [one for one in cells if one["place"] == "AROW on MHC-I"]
+    assert cell["verdict"] == "ours"
+    assert "printed" not in cell
+    assert "--selection prefix" in cell["command"]
 
 
-def test_an_empty_folder_of_results_makes_a_site(tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
-    front = build(tmp_path / "site", results=tmp_path / "results")
-    assert "Scoreboard" in front.read_text(encoding="utf-8")
-
-
-def test_the_board_shows_kinds_of_streams_that_a_config_adds(tmp_path: Path) -> None:
+def test_a_paper_learner_and_kind_of_stream_of_ones_own_appear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "algorithm").mkdir()
+    config = "name: mine\nlabel: Mine\nlearner: omtl.learners.perceptron.Perceptron\n"
+    config += "networked: false\nfixed: {}\ngrid: {eta: [1.0]}\n"
+    (tmp_path / "algorithm" / "mine.yaml").write_text(config, encoding="utf-8")
+    paper = tmp_path / "experiments" / "mine"
+    paper.mkdir(parents=True)
+    (paper / "README.md").write_text("# MINE: a paper\n\nAuthors.\n\nIts lead.\n", encoding="utf-8")
+    (paper / "paper.yaml").write_text("{}\n", encoding="utf-8")
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     folder = tmp_path / "results" / "board"
     shutil.copytree(RESULTS / "board", folder)
     data = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
     data.assign(kind="weather").to_csv(folder / "data.csv", index=False)
-    build(tmp_path / "site", results=tmp_path / "results")
-    page = (tmp_path / "site" / "board.html").read_text(encoding="utf-8")
-    assert page.count("<td>weather</td>") == len(data)
+    assert "mine" in options("algorithm")
+    site = build(tmp_path / "site", results=tmp_path / "results").parent
+    assert "Its lead." in (site / "paper-mine.html").read_text(encoding="utf-8")
+    assert "Mine" in (site / "learners.html").read_text(encoding="utf-8")
+    board = (site / "board.html").read_text(encoding="utf-8")
+    assert board.count("<td>weather</td>") == len(data)
 
 
-def test_the_folder_is_replaced_only_if_it_is_a_site(tmp_path: Path) -> None:
+def test_the_folder_is_replaced_only_if_it_is_a_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may be the current one or a link, and nothing is left beside it."""
     (tmp_path / "results").mkdir()
-    output = tmp_path / "site"
-    build(output, results=tmp_path / "results")
-    (output / "old.html").write_text("of an earlier site")
-    build(output, results=tmp_path / "results")
-    assert not (output / "old.html").exists()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "link").symlink_to("site")
+    monkeypatch.chdir(tmp_path / "site")
+    build(Path(), results=tmp_path / "results")
+    (tmp_path / "site" / "old.html").write_text("of an earlier site")
+    build(tmp_path / "link", results=tmp_path / "results")
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert not (tmp_path / "site" / "old.html").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "results", "site"]
+    monkeypatch.chdir(tmp_path)
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.tex").write_text("of many years")
-    with pytest.raises(UserError, match="contains other files"):
-        build(other, results=tmp_path / "results")
+    assert main(["report", "--output", str(other)]) == WRONG_USE
+    assert "name a new folder with --output" in capsys.readouterr().err
     assert (other / "thesis.tex").read_text() == "of many years"
     with pytest.raises(UserError, match="is a file"):
         build(other / "thesis.tex", results=tmp_path / "results")
 
 
-def test_the_folder_may_be_the_current_one_or_a_link(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An earlier site there is replaced, and nothing is left beside it."""
-    (tmp_path / "results").mkdir()
-    (tmp_path / "site").mkdir()
-    (tmp_path / "link").symlink_to("site")
-    for _ in range(2):
-        monkeypatch.chdir(tmp_path / "site")
-        build(Path(), results=tmp_path / "results")
-        build(tmp_path / "link", results=tmp_path / "results")
-        assert (tmp_path / "site" / "index.html").is_file()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "results", "site"]
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("w_i^j + η", "w<sub>i</sub><sup>j</sup> + η"),
+        ("(B⁻¹)_{j,k}", "(B⁻¹)<sub>j,k</sub>"),
+        ("O(n_tasks · nonzeros)", "O(n_tasks · nonzeros)"),
+        (
+            "2^(m+1) < Σ_{j ≤ 2^m} α_j",
+            "2<sup>(m+1)</sup> &lt; Σ<sub>j ≤ 2<sup>m</sup></sub> α<sub>j</sub>",
+        ),
+    ],
+)
+def test_indices_and_powers_are_set(written: str, shown: str) -> None:
+    assert text.symbols(written) == shown
 
 
-def test_the_command_refuses_a_folder_of_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "notes").write_text("mine")
-    assert main(["report", "--output", str(tmp_path)]) == WRONG_USE
-    assert "name a new folder with --output" in capsys.readouterr().err
+REAL = {"published": "A", "dataset": "landmine"}
+STAND_IN = {"published": "A", "dataset": "spam3", "kind": "substitute"}
 
 
-def test_the_report_knows_learners_of_an_own_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "algorithm").mkdir()
-    text = "name: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
-    path = tmp_path / "algorithm" / "mine.yaml"
-    path.write_text(text + "fixed: {}\ngrid: {}\n", encoding="utf-8")
-    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    assert Sources(RESULTS).algorithms["mine"].label == "Mine"
+@pytest.mark.parametrize(
+    ("columns", "state"), [([REAL], OPEN), ([STAND_IN], CLOSED), ([REAL, STAND_IN], IN_PART)]
+)
+def test_openness_follows_from_tables_readings_and_program(columns: list[dict], state: str) -> None:
+    """A grid that a reading sets was not printed."""
+    found = {one.what: one.state for one in badges("dom", [a_table(columns=columns)], {})}
+    assert found == {"program": CLOSED, "data": state, "grids": OPEN}
+    choices = {"as_is": {}, "one": {"algorithm.pa.grid": {"C": [1.0]}}}
+    about = {"asks": "?", "says": "", "literal": "as_is", "columns": (), "options": choices}
+    asked = {"tuning": Question(**about, support={"one": "silent"})}
+    grids = {one.what: one for one in badges("amtl", [], asked)}["grids"]
+    assert (grids.state, grids.why) == (CLOSED, "1 open question: tuning")

@@ -13,11 +13,14 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 
 from omtl.evidence.board import ranking
 from omtl.evidence.board import read as read_cells
 from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.submission import joined, submissions
+from omtl.tables.verdict import JUDGED
 from omtl.util.paths import RESULTS
 
 Browser = Callable[..., webdriver.Chrome]
@@ -89,46 +92,81 @@ def focused(browser: webdriver.Chrome) -> str:
     return browser.switch_to.active_element.get_attribute("aria-label") or ""
 
 
+def wait_for(browser: webdriver.Chrome, selector: str) -> None:
+    """Wait until the page has drawn something."""
+    WebDriverWait(browser, 10).until(
+        lambda one: one.find_elements(By.CSS_SELECTOR, selector), f"{selector} is not there"
+    )
+
+
+def opened(browser: webdriver.Chrome) -> WebElement:
+    """Return the sheet that is open."""
+    wait_for(browser, ".sheet[open]")
+    return browser.find_element(By.CSS_SELECTOR, ".sheet[open]")
+
+
 @pytest.mark.browser
-def test_a_cell_opens_and_closes_by_keyboard(visit: Browser) -> None:
+def test_a_cell_opens_and_closes_by_keyboard_and_the_address_follows(visit: Browser) -> None:
     browser = visit("table-dom-table1.html")
     cell = browser.find_element(By.CSS_SELECTOR, "#as-published .cell")
     browser.execute_script("arguments[0].focus()", cell)
-    assert focused(browser).startswith("PM on Synthetic, error: ours")
-    browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
-    assert focused(browser).startswith("PM on MHC-I")
-    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-    assert focused(browser).startswith("PA on MHC-I")
-    browser.switch_to.active_element.send_keys(Keys.ENTER)
-    sheet = browser.find_element(By.CSS_SELECTOR, ".sheet:popover-open")
+    for key in (Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER):
+        browser.switch_to.active_element.send_keys(key)
+    sheet = opened(browser)
     assert "PA on MHC-I" in sheet.text
     assert "--cell 'PA on MHC-I'" in sheet.text
-    assert sheet.find_element(By.CSS_SELECTOR, "svg.numbers").is_displayed()
+    assert len(sheet.find_elements(By.CSS_SELECTOR, "svg.numbers .repeats circle")) == 50
     assert focused(browser) == "Close"
+    address = browser.current_url
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)
-    assert not browser.find_elements(By.CSS_SELECTOR, ".sheet:popover-open")
-    assert focused(browser).startswith("PA on MHC-I")
+    assert not browser.find_elements(By.CSS_SELECTOR, ".sheet")
+    assert browser.current_url.endswith("#as-published")
+    assert "PA on MHC-I" in browser.switch_to.active_element.get_attribute("textContent")
+    visit(address.rpartition("/")[2])
+    assert "PA on MHC-I" in opened(browser).text
 
 
 @pytest.mark.browser
 def test_an_address_opens_a_cell_of_another_reading(visit: Browser) -> None:
     browser = visit("table-dom-table1.html#as-written-0")
-    assert browser.find_element(By.CSS_SELECTOR, ".sheet:popover-open").is_displayed()
+    assert "as_written" in opened(browser).text
     assert browser.find_element(By.ID, "as-written").is_displayed()
     assert not browser.find_element(By.ID, "as-published").is_displayed()
 
 
 @pytest.mark.browser
-def test_readings_are_switched_and_verdicts_picked_out(visit: Browser) -> None:
-    browser = visit("table-dom-table1.html")
-    assert not browser.find_element(By.ID, "as-written").is_displayed()
-    browser.find_element(By.CSS_SELECTOR, ".tabs [data-view=as-written]").send_keys(Keys.ENTER)
+def test_verdicts_are_picked_out(visit: Browser) -> None:
+    browser = visit("table-dom-table1.html#as-written")
     view = browser.find_element(By.ID, "as-written")
-    assert view.is_displayed()
-    assert not browser.find_element(By.ID, "as-published").is_displayed()
     view.find_element(By.CSS_SELECTOR, "button[data-verdict=off]").send_keys(Keys.SPACE)
     bright = view.find_elements(By.CSS_SELECTOR, ".cell:not(.dim)")
     assert len(bright) == len(view.find_elements(By.CSS_SELECTOR, ".cell.off")) > 0
+
+
+@pytest.mark.browser
+def test_the_atlas_is_filtered_and_leads_to_a_cell(visit: Browser) -> None:
+    browser = visit("atlas.html?paper=dom&view=as_written")
+    wait_for(browser, "#atlas li:not([hidden])")
+    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv")
+    kept = kept[(kept["reading"] == "as_written") & kept["verdict"].isin(JUDGED)]
+    form = browser.find_element(By.CSS_SELECTOR, "form.filters")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#atlas li:not([hidden])")) == len(kept)
+    form.find_element(By.NAME, "verdict").send_keys("off")
+    items = browser.find_elements(By.CSS_SELECTOR, "#atlas li:not([hidden])")
+    assert len(items) == (kept["verdict"] == "off").sum() > 0
+    assert "verdict=off" in browser.current_url
+    words = items[0].find_element(By.TAG_NAME, "a").text.splitlines()[0]
+    browser.execute_script("arguments[0].click()", items[0].find_element(By.TAG_NAME, "a"))
+    assert words in opened(browser).text
+
+
+@pytest.mark.browser
+def test_the_search_finds_pages_and_claims(visit: Browser) -> None:
+    browser = visit("claims.html")
+    browser.find_element(By.CSS_SELECTOR, ".search input").send_keys("AKLO Sum lowest")
+    wait_for(browser, ".search li a")
+    found = browser.find_elements(By.CSS_SELECTOR, ".search li a")
+    assert any("aklo-sum-lowest" in (one.get_attribute("href") or "") for one in found)
 
 
 @pytest.mark.browser
@@ -172,6 +210,7 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     cells, _ = joined(read_cells(folder / "cells.csv"), submissions(folder / "submissions"))
     wanted = ranking(cells[cells["dataset"].map(kinds) == "changing"], "error")
     browser = visit("board.html?kind=changing")
+    wait_for(browser, "#front svg")
     rows = browser.find_elements(By.CSS_SELECTOR, "#ranking tbody tr")
     shown = {
         row.get_attribute("data-learner"): float(row.find_element(By.CSS_SELECTOR, ".elo").text)
@@ -187,28 +226,8 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     assert out.get_attribute("data-learner") == wanted["algorithm"][0]
     number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
     browser.execute_script("arguments[0].click()", number)
-    sheet = browser.find_element(By.ID, "board-cell")
-    assert "dataset=drifting_tasks protocol=given_order" in sheet.text
+    assert "dataset=drifting_tasks protocol=given_order" in opened(browser).text
     assert not browser.get_log("browser")
-
-
-@pytest.mark.browser
-def test_a_cell_of_the_board_opens_its_learning_curve(visit: Browser) -> None:
-    """Where one is kept; it is told in words too."""
-    browser = visit("board.html")
-    number = browser.find_element(By.CSS_SELECTOR, "#cells [data-data=drifting_tasks] .number")
-    sheet = browser.find_element(By.ID, "board-cell")
-    for curve, shown in (("50 40 30", True), ("", False)):
-        browser.execute_script(
-            "const set = board.data.find((one) => one.name === 'drifting_tasks');"
-            "set.seen = '10 20 40'; set.curves.fill(arguments[1]); arguments[0].click();",
-            *(number, curve),
-        )
-        chart = sheet.find_element(By.CSS_SELECTOR, ".chart")
-        assert chart.is_displayed() == shown
-        told = "Error rate so far: from 50 % after 10 examples to 30 % after 40."
-        assert chart.get_attribute("aria-label") == told
-        sheet.find_element(By.CSS_SELECTOR, ".close").send_keys(Keys.ENTER)
 
 
 @pytest.mark.browser
@@ -266,7 +285,16 @@ return low;
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(
     "page",
-    ["index", "table-osmtl-table1", "claims", "theory", "readings", "learner-dom1", "data-spam"],
+    [
+        "index",
+        "table-osmtl-table1",
+        "atlas",
+        "claims",
+        "theory",
+        "readings",
+        "learner-dom1",
+        "data-spam",
+    ],
 )
 def test_texts_have_enough_contrast(visit: Browser, page: str, dark: bool) -> None:
     assert visit(f"{page}.html", dark=dark).execute_script(CONTRAST) == []
@@ -295,6 +323,9 @@ def test_the_first_column_stays_when_a_table_is_scrolled(visit: Browser) -> None
 @pytest.mark.browser
 def test_charts_are_read_by_keyboard_and_lines_hidden(visit: Browser) -> None:
     browser = visit("figure-dom-fig2.html")
+    place = browser.find_element(By.CSS_SELECTOR, "[data-charts]")
+    browser.execute_script("arguments[0].scrollIntoView()", place)
+    wait_for(browser, ".panel")
     panel = browser.find_element(By.CSS_SELECTOR, ".panel")
     chart = panel.find_element(By.CSS_SELECTOR, "svg.lines")
     browser.execute_script("arguments[0].focus()", chart)

@@ -1,4 +1,4 @@
-"""The learners: equations, cost, implementation notes and uses of each."""
+"""The catalogue: a page for each learner and each data set, from configs and docstrings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+import data_fetchers
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.reference.transcriptions import transcriptions
-from omtl.site.gather import Sources, comment_of, in_yaml
-from omtl.site.tables import TablePage
+from omtl.site.sources import Sources
 from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
@@ -25,7 +25,7 @@ METHODS = ("open_round", "score", "update", "close_round", "attend", "fit")
 """The methods of a learner whose code is shown."""
 
 
-def learners(sources: Sources, tables: list[TablePage]) -> list[dict[str, Any]]:
+def learners(sources: Sources, tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return all learners that have a config, sorted by name."""
     specs: dict[str, list[AlgorithmSpec]] = {}
     for spec in sources.algorithms.values():
@@ -35,7 +35,7 @@ def learners(sources: Sources, tables: list[TablePage]) -> list[dict[str, Any]]:
 
 
 def _learner(
-    path: str, specs: list[AlgorithmSpec], sources: Sources, tables: list[TablePage]
+    path: str, specs: list[AlgorithmSpec], sources: Sources, tables: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return a learner: its equations, configs, code, and the notes on it of the papers' pages."""
     module_name, _, name = path.rpartition(".")
@@ -59,7 +59,7 @@ def _learner(
         "family": prose(inspect.getdoc(module) or ""),
         "parameters": [(n, k, code(t)) for n, k, t in entries(parts.get("Parameters", ""))],
         "labels": labels,
-        "configs": [_config(spec) for spec in specs],
+        "configs": specs,
         "notes": list(_notes(sorted(of_papers), labels, sources)),
         "papers": sorted(of_papers),
         "uses": uses,
@@ -87,33 +87,21 @@ def _with_helpers(function: Callable[..., Any]) -> str:
     return "\n\n".join(found)
 
 
-def _config(spec: AlgorithmSpec) -> dict[str, Any]:
-    """Return a config of a learner: fixed hyper-parameters and the grid."""
-    return {
-        "name": spec.name,
-        "label": spec.label,
-        "comment": comment_of("algorithm", spec.name),
-        "fixed": in_yaml(spec.fixed),
-        "grid": in_yaml(spec.grid),
-        "n_points": len(spec.points),
-    }
-
-
-def _uses(path: str, sources: Sources, tables: list[TablePage]) -> Iterator[dict[str, Any]]:
+def _uses(path: str, sources: Sources, tables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the table rows that the learner fills, with their verdicts by reading."""
     for table in tables:
-        for row in sources.tables[table.id].rows:
+        for row in sources.tables[table["id"]].rows:
             if path in [sources.algorithms[name].learner for name in row.algorithms]:
                 verdicts = {
-                    view.name: Counter(
+                    view["name"]: Counter(
                         cell.verdict
-                        for line in view.rows
+                        for line in view["lines"]
                         for cell in line.cells
                         if cell and line.label == row.label
                     )
-                    for view in table.views
+                    for view in table["views"]
                 }
-                yield {"table": table.id, "row": row.label, "verdicts": verdicts}
+                yield {"table": table["id"], "row": row.label, "verdicts": verdicts}
 
 
 def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[dict[str, Any]]:
@@ -125,3 +113,45 @@ def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[d
         for heading in [heading for heading in parts if heading in NUMBERED]:
             for item in filter(named.search, items(parts[heading])):
                 yield {"paper": paper, "section": heading, "text": markdown(item)}
+
+
+def data_sets(sources: Sources) -> list[dict[str, Any]]:
+    """Return all data sets, sorted by name."""
+    return [_data_set(name, sources) for name in data_fetchers.names()]
+
+
+def _data_set(name: str, sources: Sources) -> dict[str, Any]:
+    module: Any = data_fetchers.data_set(name)
+    about = inspect.getdoc(module) or ""
+    of_load = docstring(inspect.getdoc(module.load) or "")
+    text = re.sub(r"\n*Licence: [^\n]*(?:\n[^\n]+)*$", "", about).strip()
+    summary, _, rest = text.partition("\n\n")
+    licence = re.search(r"Licence: (.*)", plain(about))
+    returns = of_load.get("Returns", "").partition("\n")[2]
+    configs = [spec for spec in sources.datasets.values() if spec.loaded_by == name]
+    columns = [
+        (spec.name, table, column.published, column.kind)
+        for spec in configs
+        for table, description in sources.tables.items()
+        for column in description.columns
+        if column.dataset == spec.name
+    ]
+    return {
+        "id": f"data-{name}.html",
+        "name": name,
+        "summary": plain(summary),
+        "text": prose(rest),
+        "licence": (licence[1] if licence else module.LICENCE).rstrip("."),
+        "synthetic": getattr(module, "SYNTHETIC", False),
+        "citation": module.CITATION,
+        "files": module.FILES,
+        "n_bytes": sum(file.n_bytes for file in module.FILES),
+        "folder": data_fetchers.folder_of(module),
+        "does": plain(of_load[""]),
+        "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
+        "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
+        "counts": data_fetchers.totals(name),
+        "configs": configs,
+        "columns": columns,
+        "papers": list(dict.fromkeys(sources.tables[table].paper for _, table, *_ in columns)),
+    }

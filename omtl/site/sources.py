@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,6 @@ from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util.result_files import text_of
-
-
-def as_number(text: str) -> float | None:
-    """Return a text as a number, or None if it is empty."""
-    return float(text) if text else None
 
 
 @dataclass(frozen=True)
@@ -104,6 +100,12 @@ def comment_of(group: str, name: str) -> str:
 
 def yaml_value(value: Any) -> str:
     """Return a value in YAML, on one line."""
+    return _yaml_of(json.dumps(value))
+
+
+@cache  # a table's cells repeat the same few values thousands of times
+def _yaml_of(json_text: str) -> str:
+    value = json.loads(json_text)
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...").strip()
 

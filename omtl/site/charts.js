@@ -1,0 +1,239 @@
+// Charts as SVG in the page's own colours, drawn from numbers when they are asked for.
+"use strict";
+
+const fill = (element, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== false && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child || child === 0));
+  return element;
+};
+// An element of HTML or SVG; whatever is text stays text.
+const html = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// A number as an axis label.
+function shown(value) {
+  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) {
+    const [mantissa, power] = value.toExponential(2).split("e");
+    const raised = String(Number(power)).replace(/./g, (one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(one)]);
+    return Number(mantissa) === 1 ? `10${raised}` : `${Number(mantissa)}·10${raised}`;
+  }
+  return String(Number(value.toPrecision(6))).replace("-", "−");
+}
+
+const UNITS = { linear: Number, log: (value) => Math.log10(Math.max(value, 1e-300)), log1p: Math.log1p };
+
+// The function from numbers to places along an axis.
+function scale(low, high, start, end, kind = "linear") {
+  const [first, last] = [UNITS[kind](low), UNITS[kind](high)];
+  const place = (value) => start + (last > first ? (UNITS[kind](value) - first) / (last - first) : 0.5) * (end - start);
+  return Object.assign(place, { low, high, start, end, kind });
+}
+
+// Round numbers along an axis.
+function ticks({ low, high, kind }, most = 6) {
+  const upTo = (first, last, step) => Array.from({ length: Math.max(0, Math.floor((last - first) / step + 1e-9) + 1) }, (_, k) => first + k * step);
+  if (kind === "log1p") {
+    const step = 1 + Math.floor(Math.log2(high + 1) / most);
+    return [0, ...upTo(0, Math.log2(high), step).map((power) => 2 ** power)].filter((tick) => tick >= low);
+  }
+  if (kind === "log" && high / low >= 100) {
+    const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+    return upTo(first, last, Math.ceil((last - first) / most) || 1).map((power) => Number(`1e${power}`));
+  }
+  const raw = (high - low) / most || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= raw * (1 - 1e-9));
+  return upTo(Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9), 1).map((k) => Number((k * step).toPrecision(12)));
+}
+
+// The scale of numbers: logarithmic where they are spaced by ratios.
+function kindOf(values) {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  const positive = sorted.filter((value) => value > 0);
+  if (sorted.length < 4 || sorted[0] < 0 || positive.at(-1) / positive[0] < 50) return "linear";
+  const spread = (numbers) => {
+    const steps = numbers.slice(1).map((value, i) => value - numbers[i]);
+    const mean = steps.reduce((a, b) => a + b, 0) / steps.length;
+    return Math.sqrt(steps.reduce((sum, one) => sum + (one - mean) ** 2, 0) / steps.length) / mean;
+  };
+  if (spread(positive.map(Math.log)) > 0.5 * spread(positive)) return "linear";
+  return sorted[0] > 0 ? "log" : "log1p";
+}
+
+function picture(kind, width, height, label, ...parts) {
+  return svg("svg", { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...parts);
+}
+
+function axisBelow(across, y, label, top) {
+  const marks = ticks(across).map((tick) => [
+    svg("line", { x1: across(tick), x2: across(tick), y1: top, y2: y }),
+    svg("text", { x: across(tick), y: y + 15, "text-anchor": "middle" }, shown(tick)),
+  ]);
+  const middle = (across.start + across.end) / 2;
+  return svg("g", { class: "axis" }, ...marks, svg("text", { class: "label", x: middle, y: y + 32, "text-anchor": "middle" }, label));
+}
+
+function axisLeft(up, left, right, label) {
+  const marks = ticks(up).map((tick) => [
+    svg("line", { x1: left, x2: right, y1: up(tick), y2: up(tick) }),
+    svg("text", { x: left - 6, y: up(tick) + 4, "text-anchor": "end" }, shown(tick)),
+  ]);
+  const middle = (up.start + up.end) / 2;
+  const turned = { class: "label", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` };
+  return svg("g", { class: "axis" }, ...marks, svg("text", turned, label));
+}
+
+// The published number, ours, their deviations, and our repeats as dots that do not cover each other.
+function numberLine(cell, label) {
+  const DOT = 3.2;
+  const rows = [["ours", cell.ours_mean, cell.ours_std]];
+  if (cell.published_mean) rows.unshift(["published", Number(cell.published_mean), Number(cell.published_std || 0)]);
+  const values = cell.repeats || [];
+  const ends = [...rows.flatMap(([, mean, std]) => [mean - std, mean + std]), ...values];
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
+  const across = scale(low - room, high + room, 82, 548);
+  const parts = rows.map(([name, mean, std], row) => svg("g", { class: name },
+    svg("text", { x: 72, y: 22 + 24 * row, "text-anchor": "end" }, name),
+    svg("line", { x1: across(mean - std), x2: across(mean + std), y1: 18 + 24 * row, y2: 18 + 24 * row }),
+    svg("circle", { cx: across(mean), cy: 18 + 24 * row, r: 5 })));
+  let y = 18 + 24 * rows.length;
+  if (values.length) {
+    const placed = [];
+    for (const value of [...values].sort((a, b) => a - b)) {
+      const taken = placed.filter((one) => across(value) - one.x < 2 * DOT).map((one) => one.height);
+      let height = 0;
+      while (taken.includes(height)) height += 1;
+      placed.push({ x: across(value), height, value });
+    }
+    const levels = Math.max(...placed.map((one) => one.height)) + 1;
+    const step = Math.min(2 * DOT, 60 / levels);
+    const base = y + levels * step - DOT;
+    const dots = placed.map((one) => svg("circle", { cx: one.x, cy: base - one.height * step, r: DOT }, svg("title", {}, shown(one.value))));
+    parts.push(svg("g", { class: "repeats" }, svg("text", { x: 72, y: base - levels * step / 2 + 6, "text-anchor": "end" }, "repeats"), ...dots));
+    y = base + 6;
+  }
+  return picture("numbers", 560, y + 44, label, axisBelow(across, y + 6, cell.unit, 6), ...parts);
+}
+
+// Lines with bands of a standard deviation; the pointer and the arrow keys read their numbers.
+// Returns the chart and the element that says what is read; `hide` shows or hides a line.
+function lineChart({ lines, looks, x: below, y: left, label, width = 640 }) {
+  const drawn = lines.filter((line) => line.kind !== "published");
+  const height = lines.length > 1 ? 300 : 190;
+  const [xs, ys] = [drawn.flatMap((line) => line.x), drawn.flatMap((line) => line.y)];
+  const median = [...ys].sort((a, b) => a - b)[Math.floor(ys.length / 2)];
+  const log = drawn.length > 1 && Math.min(...ys) > 0 && Math.max(...ys) / median > 20;
+  // The first tenth of a run may exceed the axes.
+  const reach = lines.flatMap((line) => line.y.map((y, i) => [y, log || !line.std ? 0 : line.std[i]])
+    .slice(line.kind === "run" && !log ? Math.floor(line.y.length / 10) : 0)
+    .flatMap(([y, std]) => [y - std, y + std]));
+  const [low, high] = [Math.min(...reach), Math.max(...reach)];
+  const room = 0.05 * (high - low) || 0.05 * Math.abs(high) || 1;
+  const across = scale(Math.min(...xs), Math.max(...xs), 62, width - 14, kindOf(xs));
+  const up = log ? scale(low / 1.2, high * 1.2, height - 42, 10, "log") : scale(low - room, high + room, height - 42, 10);
+  const path = (points) => `M${points.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}`;
+
+  const groups = lines.map((line, number) => {
+    const [colour, dash] = looks[number];
+    const points = line.x.map((x, i) => [x, line.y[i]]);
+    const group = svg("g", { class: `line c${colour} d${dash} ${line.kind}` });
+    if (line.kind === "published") {
+      group.append(...points.map(([x, y]) => svg("path", { d: `M${x === null ? across.end : across(x)} ${up(y)}l9 -5v10z` })));
+      return group;
+    }
+    // What leaves the axes is cut off, not drawn along their edge.
+    const box = { x: across.start, y: up.end, width: across.end - across.start, height: up.start - up.end };
+    const frame = svg("svg", { ...box, viewBox: Object.values(box).join(" ") });
+    if (line.std && !log) {
+      const [above, under] = [1, -1].map((sign) => points.map(([x, y], i) => [x, y + sign * line.std[i]]));
+      frame.append(svg("path", { class: "band", d: `${path([...above, ...under.reverse()])}Z` }));
+    }
+    frame.append(svg("path", { class: "mean", d: path(points) }));
+    const dots = points.length > 12 ? [] : points.filter(([, y]) => up(y) >= up.end && up(y) <= up.start);
+    group.append(frame, ...dots.map(([x, y]) => svg("circle", { cx: across(x), cy: up(y), r: 2.6 })));
+    return group;
+  });
+  const cursor = svg("line", { class: "cursor", y1: up.end, y2: up.start, hidden: true });
+  const readout = html("output", { class: "readout" });
+  const chart = picture("lines", width, height, label, axisBelow(across, up.start, below, up.end), axisLeft(up, across.start, across.end, left), ...groups, cursor);
+  chart.setAttribute("tabindex", 0);
+
+  const stops = [...new Set(xs)].sort((a, b) => a - b);
+  let at = -1;
+  const told = (number) => Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 5 });
+  const read = (number) => {
+    at = Math.max(0, Math.min(stops.length - 1, number));
+    for (const end of ["x1", "x2"]) cursor.setAttribute(end, across(stops[at]));
+    cursor.removeAttribute("hidden");
+    readout.replaceChildren(`${below} ${told(stops[at])}: `);
+    lines.forEach((line, number) => {
+      const where = line.x.indexOf(stops[at]);
+      if (where < 0 || line.kind === "published" || groups[number].hasAttribute("hidden")) return;
+      readout.append(drawn.length > 1 ? `${line.label} ` : "", html("b", {}, told(line.y[where])), "  ");
+    });
+  };
+  chart.addEventListener("pointermove", (event) => {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
+    const away = stops.map((stop) => Math.abs(across(stop) - point.x));
+    read(away.indexOf(Math.min(...away)));
+  });
+  chart.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    read(Number.isFinite(step) ? at + step : step > 0 ? stops.length - 1 : 0);
+  });
+  const hide = (number, hidden) => {
+    groups[number].toggleAttribute("hidden", hidden);
+    if (at >= 0) read(at);
+  };
+  return { chart, readout, hide };
+}
+
+// A matrix of weights, one row per learning task; each square shows its weight.
+function heatMap(weights, label) {
+  const size = 14;
+  // The weight of a task on itself can hide all others: colours are spread over these.
+  const others = weights.flatMap((row, i) => row.filter((_, j) => i !== j));
+  const [least, most] = [Math.min(...others), Math.max(...others)];
+  const squares = weights.flatMap((row, i) => row.map((weight, j) => svg("rect", {
+    x: 26 + size * j, y: 6 + size * i, width: size - 1, height: size - 1,
+    "fill-opacity": Math.max(0, Math.min(1, (weight - least) / (most - least || 1))).toFixed(3),
+  }, svg("title", {}, `task ${i + 1} from task ${j + 1}: ${Number(weight.toPrecision(4))}`))));
+  return picture("heat", 32 + size * weights[0].length, 12 + size * weights.length, label, ...squares);
+}
+
+// A panel of a figure: its caption, the names of its lines, which hide them, its chart and its notes.
+function panel(one) {
+  const caption = html("figcaption", {}, html("b", {}, one.panel), ` ${one.title} `, html("span", { class: "muted" }, one.part));
+  const parts = [caption];
+  const label = `${[one.title, one.part].filter(Boolean).join(", ")}: `;
+  if (one.weights.length) {
+    parts.push(heatMap(one.weights, `${label}how much each task learns from each other one`));
+  } else if (one.names) {
+    const played = one.lines.filter((line) => line.kind !== "published");
+    const ends = played.map((line) => `${line.label} ends at ${shown(line.y.at(-1))}`).join(", ");
+    const { chart, readout, hide } = lineChart({ ...one, label: `${label}${ends}.` });
+    const key = played.map((line) => {
+      const number = one.lines.indexOf(line);
+      const [colour, dash] = one.looks[number];
+      const sample = svg("svg", { width: 22, height: 8, "aria-hidden": "true" }, svg("path", { class: "mean", d: "M1 4H21" }));
+      const button = html("button", { type: "button", class: `c${colour} d${dash} ${line.kind}`, "aria-pressed": "true" }, sample, line.label);
+      button.addEventListener("click", () => {
+        const hidden = button.getAttribute("aria-pressed") === "true";
+        button.setAttribute("aria-pressed", !hidden);
+        hide(number, hidden);
+      });
+      return html("li", {}, button);
+    });
+    parts.push(html("ul", { class: "key" }, ...key), chart, readout);
+  }
+  if (one.notes.length) {
+    const notes = one.notes.map((note) => html("li", {}, note));
+    parts.push(html("details", { class: "quiet" }, html("summary", {}, `${notes.length} notes`), html("ul", {}, ...notes)));
+  }
+  return html("figure", { class: "panel" }, ...parts);
+}
