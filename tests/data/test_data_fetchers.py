@@ -18,11 +18,6 @@ from omtl.util.status import DONE, WRONG_USE
 NAMES = data_fetchers.names()
 
 
-def test_data_sets_are_found_by_being_there() -> None:
-    assert {"mhc", "sentiment", "random_walk"} <= set(NAMES)
-    assert not {"fetch", "synthetic", "_checks"} & set(NAMES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> None:
     module = data_fetchers.data_set(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import data_fetchers
-from data_fetchers import _catalogue, _checks, eachmovie
+from data_fetchers import eachmovie
 from data_fetchers.eachmovie import Ratings
 from omtl.util.errors import UserError
 
@@ -127,16 +126,6 @@ def test_another_scale_is_refused(wrong: int) -> None:
         eachmovie.parse(r_file(np.array([[1, wrong]]), ["1"], ["1", "2"]))
 
 
-def test_without_the_package_that_reads_r_files_it_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "rdata", None)
-    with pytest.raises(
-        UserError, match="package rdata, which is not installed: `pip install rdata`"
-    ):
-        eachmovie.parse(b"")
-
-
 def test_ratings_are_joined() -> None:
     parts = [Ratings((SCORE * part).astype(np.int8), USERS, FILMS) for part in (FIRST, 1 - FIRST)]
     whole = eachmovie.joined(parts)
@@ -159,17 +148,6 @@ def test_ratings_are_joined() -> None:
 )
 def test_what_is_liked(like_from: int | str, expected: list[bool]) -> None:
     assert eachmovie.liked(np.array([1, 2, 4, 4, 6]), like_from).tolist() == expected
-
-
-@given(
-    arrays(np.int8, st.integers(1, 20), elements=st.integers(1, 6)),
-    st.sampled_from(eachmovie.LIKES),
-)
-def test_a_higher_rating_is_liked_no_less(ratings: np.ndarray, like_from: int | str) -> None:
-    likes = eachmovie.liked(np.sort(ratings), like_from)
-    assert np.all(np.diff(likes.astype(int)) >= 0)
-    if isinstance(like_from, str):
-        assert likes[-1]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -216,29 +194,6 @@ def test_likes_as_features() -> None:
     centred = data_fetchers.load("eachmovie", features="centred", like_from="user_mean")
     rated = np.where(centred.X >= 0.0, 1.0, -1.0)  # at the mean: liked
     assert np.array_equal(own.X, np.where(plain.X > 0, rated, 0.0))
-
-
-@pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"like_from": 1}, "like_from: 1 is not among 2, 3, 4, 5, 6, user_mean, user_median"),
-        ({"like_from": 7}, "like_from: 7 is not among"),
-        ({"like_from": "mean"}, "like_from: 'mean' is not among"),
-        ({"users": "fewer"}, "'fewer' is not among exactly, more"),
-        ({"features": "film_mean"}, "'film_mean' is not among rating, centred, like"),
-    ],
-)
-def test_a_wrong_option_is_named(options: dict[str, object], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        data_fetchers.load("eachmovie", **options)
-
-
-@pytest.mark.usefixtures("tiny")
-def test_counts_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_checks, "expected_counts", _catalogue.expected_counts)
-    with pytest.raises(UserError, match="users 5 instead of 5055; films 5 instead of 1619"):
-        eachmovie.load()
 
 
 @pytest.mark.usefixtures("tiny")

@@ -17,7 +17,7 @@ from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Stream, Tasks, lifelong
 from omtl.kernel.loop import run_compiled
 from omtl.kernel.play import new_trace, play
-from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
+from omtl.learners.lifelong import AKLO, OGD, Knowledge
 from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
 from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
@@ -80,7 +80,7 @@ FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (
 DOUBLING = [each._replace(doubling=True) for each in FOUR]
 
 
-@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING, OGD(0.01), OGD(0.01, True)], ids=repr)
+@pytest.mark.parametrize("learner", [FOUR[0], DOUBLING[2], OGD(0.01, True)], ids=repr)
 def test_long_lives(learner: Any) -> None:
     """Tasks of hundreds of examples, with many intervals of the doubling trick."""
     compare(learner, life((300, 150, 257, 64)), plain=False)
@@ -122,14 +122,6 @@ def test_the_best_past_classifier_wins() -> None:
     assert state.losses[2, 0] < state.losses[2, 1]
 
 
-def test_unif_and_aklo_differ_only_by_weights() -> None:
-    """With one past classifier both give it all weight."""
-    case = life((30, 20))
-    for sample in (False, True):
-        one, other = (recorded(AKLO(0.01, sample, uniform), case) for uniform in (False, True))
-        np.testing.assert_array_equal(one.scores, other.scores)
-
-
 def test_an_unknown_horizon_doubles() -> None:
     """Where the learner is not told how many examples come, it does as `doubling` says."""
     case = life((30, 20, 25))
@@ -142,19 +134,6 @@ def test_an_unknown_horizon_doubles() -> None:
         ]
         for one, other in zip(*traces, strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_seeds_decide_what_is_drawn() -> None:
-    """Sampling depends on the seed and on nothing that a sum depends on."""
-    case = life((30, 40, 40))
-    examples = examples_of(case.tasks)
-    for learner, differs in ((AKLO(0.01), False), (AKLO(0.01, sample=True), True)):
-        traces = [
-            play(learner, examples, case.stream, case.shape._replace(seed=seed))[0]
-            for seed in range(4)
-        ]
-        losses = {float(trace.checkpoint_loss[-1]) for trace in traces}
-        assert (len(losses) > 1) == differs
 
 
 def test_draws_follow_the_weights() -> None:
@@ -172,7 +151,7 @@ def test_draws_follow_the_weights() -> None:
     assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
 
 
-@pytest.mark.parametrize("learner", [AKLO(0.01), *DOUBLING], ids=repr)
+@pytest.mark.parametrize("learner", [AKLO(0.01), DOUBLING[0]], ids=repr)
 def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
     """Scores are the same without them: no two examples share them."""
     case = life((40, 30, 20), n_features=12)
@@ -193,51 +172,6 @@ def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-# The readings' codes
-
-
-def test_alpha_falls_as_it_says() -> None:
-    """By the horizon of 4: to 0 in four equal steps, to a half, or to 4/7."""
-    from omtl.learners.lifelong import alpha
-
-    def all_of(fading: int, last: float, horizon: int) -> list[float]:
-        learner = AKLO(1.0, fading=fading, alpha_last=last)
-        return [alpha(learner, t, horizon) for t in range(1, 5)]
-
-    assert all_of(0, 0.0, 4) == [1.0, 0.75, 0.5, 0.25]
-    assert all_of(0, 0.5, 4) == [1.0, 0.875, 0.75, 0.625]
-    assert all_of(HYPERBOLIC, 0.0, 4) == [1.0, 4 / 5, 4 / 6, 4 / 7]
-    np.testing.assert_allclose(all_of(0, 0.0, 0), np.arange(1, 5) ** -0.5)
-
-
-def test_losses_are_what_they_say() -> None:
-    """One past classifier that says 3 and −0.5, of label +1."""
-    X = np.array([[1.0], [3.0], [-0.5]])
-    n = np.arange(4)
-    stream = Stream(n, n[:-1], np.zeros(3, dtype=np.int64), np.array([3]))
-    case = Case(Tasks(X, np.ones(3), np.array([0, 1, 1]), ("a", "b")), stream, np.eye(1))
-    wanted = {SQUARE: 0.0 + 2.25, ZERO_ONE: 0.0 + 1.0, HINGE: 0.0 + 1.5}
-    for loss, total in wanted.items():
-        assert recorded(AKLO(1.0, loss=loss), case).state.losses[1, 0] == total
-
-
-@pytest.mark.parametrize(
-    ("learner", "words"),
-    [
-        (OGD(0.0), "lam=0.0 must be positive"),
-        (AKLO(float("nan")), "lam=nan must be positive"),
-        (AKLO(1.0, clip=4), "clip=4 is not known; choose from 0 to 3"),
-        (AKLO(1.0, own_clip=-1), "own_clip=-1"),
-        (AKLO(1.0, fading=2), "fading=2"),
-        (AKLO(1.0, loss=3), "loss=3"),
-    ],
-)
-def test_unknown_parameters_are_refused(learner: Any, words: str) -> None:
-    """One sentence that names the parameter."""
-    with pytest.raises(UserError, match=words):
-        learner.new_state(life((2, 2)).shape)
-
-
 # Keeping knowledge
 
 
@@ -253,8 +187,8 @@ def parts(case: Case, cut: int) -> list[Case]:
     return [case._replace(stream=part(0, cut)), case._replace(stream=part(cut, n))]
 
 
-@pytest.mark.parametrize("cut", [1, 30, 45, 74, 90])
-@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING], ids=repr)
+@pytest.mark.parametrize("cut", [30, 45])
+@pytest.mark.parametrize("learner", [FOUR[0], DOUBLING[2]], ids=repr)
 @pytest.mark.parametrize("sparse_rows", [False, True])
 def test_saved_loaded_and_continued(
     learner: AKLO, cut: int, sparse_rows: bool, tmp_path: Path

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import data_fetchers
-from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import prepared_data
 from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
@@ -69,9 +68,3 @@ def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() ->
 def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
     with pytest.raises(UserError, match=r"protocol\.test_share"):
         queries.part_to_learn(setting(test_share=share))
-
-
-def test_mixing_is_not_asked_for() -> None:
-    """A centralised learner has no network, and the protocol still tells it a shape."""
-    part = queries.part_to_learn(setting())
-    np.testing.assert_array_equal(part.shape.mixing, mixing_matrix(3))

@@ -74,30 +74,11 @@ def test_biased_tasks_have_as_much_noise_as_signal() -> None:
     assert np.mean(fits) == pytest.approx(4.0, abs=0.5)
 
 
-def test_labels_are_those_of_the_weights_where_nothing_changes() -> None:
-    """One weight vector tells all labels of a task, and none does where it changes sides."""
-    for swap_at, separable in ((1.0, True), (0.5, False)):
-        tasks = changing(swap_at=swap_at)
-        own = tasks.task == 1
-        X, y = np.asarray(tasks.X)[own] * tasks.y[own, None], tasks.y[own]
-        w = np.zeros(5)
-        for _ in range(2000):
-            wrong = X @ w <= 0.0
-            w += X[wrong].sum(axis=0) / len(y)
-        assert bool(np.all(X @ w > 0.0)) is separable
-
-
 def test_runs_of_labels() -> None:
     """Neighbouring tasks are in opposite phase."""
     y = changing(run=10).y.reshape(4, 4, 10)
     assert y[0].tolist() == [[1.0] * 10, [-1.0] * 10] * 2
     assert np.array_equal(y[1], -y[0])
-
-
-def test_drift_moves_the_weights() -> None:
-    """With the same random numbers otherwise, some labels differ, and later more than early."""
-    differ = (changing(drift=0.3).y != changing().y).reshape(4, 40)
-    assert differ[:, 20:].sum() > differ[:, :20].sum()
 
 
 def test_syn1_is_two_kinds_in_two_places() -> None:

@@ -7,15 +7,12 @@ otherwise, but must name the same files, options and values.
 
 from __future__ import annotations
 
-import errno
 import gzip
 import hashlib
-import io
 import pickle
 import re
 import shlex
 import sys
-import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,7 +23,6 @@ import pytest
 import yaml
 
 import data_fetchers
-from data_fetchers import table_file
 from data_fetchers.fetch import RemoteFile, fetch
 from omtl.commands import _main
 from omtl.experiment.composition import GROUPS
@@ -41,7 +37,6 @@ from omtl.util.status import WRONG_USE
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
 
-FEWEST = 60
 
 LEARNER = '''
 from dataclasses import dataclass
@@ -186,17 +181,6 @@ def _mirrored(folder: Path, content: bytes, file: RemoteFile, suffix: str = "") 
     fetch("some", file, mirror=str(mirror))
 
 
-def _archive_without_it(folder: Path) -> None:
-    """Read a file out of an archive whose member would leave its folder."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        member = tarfile.TarInfo("../a.txt")
-        member.size = len(CONTENT)
-        archive.addfile(member, io.BytesIO(CONTENT))
-    found = b"".join(data_fetchers.fetch._member_bytes(io.BytesIO(packed.getvalue()), "a.txt"))
-    assert not found, folder
-
-
 CALLS: dict[str, Callable[[Path], object]] = {
     "a truncated download": lambda folder: _mirrored(folder, CONTENT[:-1], _file()),
     "a tampered download": lambda folder: _mirrored(folder, CONTENT[:-1] + b"!", _file()),
@@ -243,12 +227,6 @@ def _names_the_same(printed: str, says: str) -> None:
     assert not lacking, f"{printed!r} does not name {lacking}"
 
 
-def test_there_are_many() -> None:
-    """And each call is one of them."""
-    assert len(CASES) >= FEWEST
-    assert {case["call"] for case in CASES.values() if "call" in case} == set(CALLS)
-
-
 @pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
 def test_a_command_tells_a_mistake(
     name: str,
@@ -292,22 +270,3 @@ def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
         CALLS[case["call"]](folder)
     told = str(fault.value).replace(str(folder.parent), "<home>")
     _names_the_same(told, case["says"])
-
-
-def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:
-    """An archive is read through, never unpacked: a name with `..` is no file that is asked for."""
-    with pytest.raises(data_fetchers.fetch.WrongBytesError, match=r"no file a\.txt"):
-        _archive_without_it(folder)
-
-
-def test_a_table_that_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its hash is asked for, in the words of its loading."""
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    assert list(table_file.hashes({"path": "mine.csv"})) == ["mine.csv"]
-    (folder / "mine.csv").write_text(TABLE + "y,2,2,1\n", encoding="utf-8")  # of no known hash
-    monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(UserError, match=r"^mine\.csv: cannot be read \(Permission denied\)$"):
-        table_file.hashes({"path": "mine.csv"})

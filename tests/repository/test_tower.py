@@ -48,11 +48,6 @@ def test_the_page_names_all_folders() -> None:
     assert set(TOP_DOWN) == there
 
 
-def test_little_stands_at_the_root() -> None:
-    """The package's face and the entry of the command line."""
-    assert len(list((ROOT / "omtl").glob("*.py"))) <= 4
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_module_imports_from_above(path: Path) -> None:
     """What stands below knows nothing of what stands above."""
