@@ -118,7 +118,7 @@ def test_a_damaged_file_is_refused(module: ModuleType, content: bytes) -> None:
 def test_a_damaged_line_is_refused_by_its_number(module: ModuleType, line: str) -> None:
     with pytest.raises(UserError, match=f"^{module.NAME}: line 2 "):
         module.parse(f"{LINES[module][0]}\n{line}\n")
-    with pytest.raises(UserError, match="^sentiment25: line 2 "):
+    with pytest.raises(UserError, match=r"^sentiment25: line 2 "):
         sentiment25.parse("good\t1\ngood\t2\n", ("1",))
 
 

@@ -7,8 +7,6 @@ otherwise, but must name the same files, options and values.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import pickle
 import re
 import shlex
@@ -23,7 +21,6 @@ import pytest
 import yaml
 
 import data_fetchers
-from data_fetchers.fetch import RemoteFile, fetch
 from omtl.commands import _main
 from omtl.experiment.composition import GROUPS
 from omtl.experiment.config import options
@@ -164,41 +161,6 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-# Files that are to be fetched
-
-CONTENT = b"a line of data\n" * 100
-
-
-def _file(content: bytes = CONTENT, path: str = "a.txt", **more: Any) -> RemoteFile:
-    return RemoteFile(path, hashlib.sha256(content).hexdigest(), len(content), (), **more)
-
-
-def _mirrored(folder: Path, content: bytes, file: RemoteFile, suffix: str = "") -> None:
-    """Fetch a file from a mirror that has this content for it."""
-    mirror = folder / "mirror"
-    (mirror / "some").mkdir(parents=True)
-    (mirror / "some" / f"a.txt{suffix}").write_bytes(content)
-    fetch("some", file, mirror=str(mirror))
-
-
-CALLS: dict[str, Callable[[Path], object]] = {
-    "a truncated download": lambda folder: _mirrored(folder, CONTENT[:-1], _file()),
-    "a tampered download": lambda folder: _mirrored(folder, CONTENT[:-1] + b"!", _file()),
-    "a longer download": lambda folder: _mirrored(folder, CONTENT + b"!", _file()),
-    "a gzip bomb": lambda folder: _mirrored(folder, gzip.compress(bytes(1 << 24)), _file(), ".gz"),
-    "a truncated gzip": lambda folder: _mirrored(
-        folder, gzip.compress(CONTENT)[:-9], _file(), ".gz"
-    ),
-    "no gzip": lambda folder: _mirrored(folder, CONTENT, _file(), ".gz"),
-    "a path that leaves its folder": lambda _: fetch("some", _file(path="../a.txt")),
-    "a data set that leaves its folder": lambda _: fetch("../some", _file()),
-    "an absolute path": lambda _: fetch("some", _file(path="/a.txt")),
-    "a mirror of another kind": lambda _: fetch("some", _file(), mirror="ftp://nowhere"),
-    "an unknown data set": lambda _: data_fetchers.load("nothing"),
-}
-"""Mistakes that no command line makes by itself."""
-
-
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     **{group: partial(options, group) for group in GROUPS},
     "table": lambda: descriptions("table"),
@@ -260,13 +222,3 @@ def test_a_table_that_is_wrong_is_told(name: str, folder: Path) -> None:
     with pytest.raises(UserError) as fault:
         data_fetchers.load("table_file", **case["load"])
     _names_the_same(str(fault.value).replace(str(folder), "<own>"), case["says"])
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if "call" in CASES[name]])
-def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
-    """As a `UserError`."""
-    case = CASES[name]
-    with pytest.raises(UserError) as fault:
-        CALLS[case["call"]](folder)
-    told = str(fault.value).replace(str(folder.parent), "<home>")
-    _names_the_same(told, case["says"])
