@@ -69,7 +69,7 @@ def expected_counts(name: str) -> dict[str, int]:
     }
 
 
-def totals(name: str) -> dict[str, int]:
+def total_counts(name: str) -> dict[str, int]:
     """Return the expected counts of a data set as a whole, without those of single tasks."""
     return {what: n for what, n in expected_counts(name).items() if ": " not in what}
 

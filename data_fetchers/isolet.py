@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import components as on_components
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import in_tasks
@@ -107,8 +107,8 @@ def load(
         A group or letter is unknown, there are not so many axes, or the parsed counts are not as
         expected.
     """
-    names = chosen(NAME, "groups", groups, GROUPS)
-    spoken = chosen(NAME, "letters", letters, LETTERS)
+    names = checked_choices(NAME, "groups", groups, GROUPS)
+    spoken = checked_choices(NAME, "letters", letters, LETTERS)
 
     parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     for group, (X, label) in zip(GROUPS, parsed, strict=True):

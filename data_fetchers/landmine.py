@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
-from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._checks import check_counts, checked_choices
+from data_fetchers._matlab import joined_cells, matlab, signed_labels
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -61,7 +61,7 @@ def parse(content: bytes) -> Tasks:
         features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
         label, task = joined_cells(features, held["label"], "a field", "places")
         names = tuple(task_name(k + 1) for k in range(len(features)))
-        return Tasks(np.concatenate(features), signed(label), task, names)
+        return Tasks(np.concatenate(features), signed_labels(label), task, names)
 
 
 def task_name(field: int) -> str:
@@ -106,9 +106,9 @@ def load(
         A task is unknown or too small, or the parsed counts are not as expected.
     """
     if isinstance(tasks, str):
-        chosen(NAME, "tasks", [tasks], SUBSETS)
+        checked_choices(NAME, "tasks", [tasks], SUBSETS)
         tasks = SUBSETS[tasks]
-    fields = chosen(NAME, "tasks", tasks, SUBSETS["all"])
+    fields = checked_choices(NAME, "tasks", tasks, SUBSETS["all"])
     places = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"features": places.X.shape[1]} | sizes(places, "places", "landmines"))
     part = selected(places, [task_name(field) for field in fields])

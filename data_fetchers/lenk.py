@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import above_mean
 from data_fetchers.fetch import fetch
@@ -83,7 +83,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
+    checked_choices(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
     table = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"persons": len(table)})
     rows = table.reshape(-1, N_FEATURES + 2)

@@ -32,7 +32,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import canonical, most_common, weighted
 from data_fetchers._features import components as on_components
 from data_fetchers._tasks import in_tasks
@@ -147,11 +147,11 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "tasks", tasks, TASKS)
+    names = checked_choices(NAME, "tasks", tasks, TASKS)
     if per_newsgroup is not None and per_newsgroup < 1:
         raise UserError(f"{NAME}: per_newsgroup={per_newsgroup} must be a positive number.")
     if pairing is not None:
-        chosen(NAME, "pairing", [pairing], PAIRINGS)
+        checked_choices(NAME, "pairing", [pairing], PAIRINGS)
         if any(
             option is not None for option in (tasks, per_newsgroup, message_draw, words, components)
         ):

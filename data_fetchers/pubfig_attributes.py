@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
@@ -110,5 +110,5 @@ def load(
     """
     every = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"features": every.X.shape[1]} | sizes(every, "images", "images with it"))
-    part = selected(every, chosen(NAME, "attributes", attributes, every.names))
+    part = selected(every, checked_choices(NAME, "attributes", attributes, every.names))
     return sampled(NAME, part, per_task, sample_seed, positives)

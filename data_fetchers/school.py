@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import joined_cells, matlab
 from data_fetchers._tasks import above_mean
 from data_fetchers.fetch import fetch
@@ -83,7 +83,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "coding", [coding], CODINGS)
+    checked_choices(NAME, "coding", [coding], CODINGS)
     X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     names = tuple(f"school {k + 1}" for k in range(task[-1] + 1))
     check_counts(NAME, {"schools": len(names), "pupils": len(y), "features": X.shape[1]})

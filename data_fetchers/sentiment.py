@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import chosen, read_lines
+from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, ngram_lengths, review_tasks
 from data_fetchers.fetch import Archive, fetch
 from omtl.data.streams import Tasks
@@ -113,8 +113,8 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "domains", domains, DOMAINS)
-    chosen(NAME, "numbering", [numbering], NUMBERINGS)
+    names = checked_choices(NAME, "domains", domains, DOMAINS)
+    checked_choices(NAME, "numbering", [numbering], NUMBERINGS)
     lengths = ngram_lengths(NAME, ngrams)
     if min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")

@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import chosen, read_lines
+from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks, in_given_order
@@ -125,7 +125,7 @@ def load(
         An option is wrong, or the parsed counts are not as expected.
     """
     large = [name for name in DOMAINS if name not in FEW]
-    names = chosen(NAME, "domains", large if domains is None else domains, DOMAINS)
+    names = checked_choices(NAME, "domains", large if domains is None else domains, DOMAINS)
     lengths = ngram_lengths(NAME, ngrams)
     if at_most is not None and at_most < 1:
         raise UserError(f"{NAME}: at_most must be 1 or more, not {at_most}.")

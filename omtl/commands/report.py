@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> None:
     """Write the site and print the path of its front page."""
     from omtl.compute.store import Store
     from omtl.site.build import build
-    from omtl.util.paths import CHECKOUT, kept
+    from omtl.util.paths import CHECKOUT, home_folder
 
     store = None if options.without_store else Store.default()
-    default = kept() / "site" if CHECKOUT else Path("site")
+    default = home_folder() / "site" if CHECKOUT else Path("site")
     tell_written([build(options.output or default, store=store)])

@@ -83,7 +83,7 @@ class Accumulated(NamedTuple):
         return so_far
 
 
-def measure(
+def measure_accumulation(
     learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
 ) -> Accumulated:
     """Play a stream of an example per round from a new state and return what is measured.
@@ -142,7 +142,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "which are dropped; it needs a data set without, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
-    records = [measure(learner, examples, stream, shape)._asdict() for learner in learners]
+    records = [
+        measure_accumulation(learner, examples, stream, shape)._asdict() for learner in learners
+    ]
     arrays = by_learner(records)
     arrays["diverged"] = arrays["diverged"][:, 0]
     arrays["examples"] = np.array(shape.n_examples)

@@ -111,7 +111,7 @@ class Sums(NamedTuple):
         return passed
 
 
-def measure(
+def measure_objective(
     learner: Any, examples: Examples, stream: Stream, shape: Any, compiled: bool = True
 ) -> dict[str, np.ndarray]:
     """Play a stream from a new state and return the measurements.
@@ -172,7 +172,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             "dropped; it needs a data set without such features, as norms of the weights miss them"
         )
     examples, stream, shape = setting.played()
-    arrays = by_learner([measure(learner, examples, stream, shape) for learner in learners])
+    arrays = by_learner(
+        [measure_objective(learner, examples, stream, shape) for learner in learners]
+    )
     arrays["examples"] = np.array(shape.n_examples)
     arrays["seen"] = stream.start[stream.checkpoint]
     return arrays

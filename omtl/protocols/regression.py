@@ -16,7 +16,7 @@ from omtl.data.streams import in_given_order
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Example, Play, score
-from omtl.protocols.heldout import Part, part_of
+from omtl.protocols.heldout import HeldOutPart, part_of
 from omtl.protocols.setting import Setting, by_learner
 from omtl.util.errors import UserError, check_known
 
@@ -94,7 +94,7 @@ class Errors(NamedTuple):
         return lost, passed
 
 
-def part_to_learn(setting: Setting) -> Part:
+def regression_part(setting: Setting) -> HeldOutPart:
     """Return the training examples, task after task, and the held-out ones.
 
     Raises
@@ -117,7 +117,7 @@ def part_to_learn(setting: Setting) -> Part:
     return part_of(setting, 0, np.concatenate(learnt), np.concatenate(held_out))
 
 
-def measure(learner: Any, part: Part, compiled: bool = True) -> Errors:
+def measure_errors(learner: Any, part: HeldOutPart, compiled: bool = True) -> Errors:
     """Play a stream from a new state and return the measurements.
 
     Parameters
@@ -163,8 +163,10 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     """
     protocol = setting.protocol
     check_known("protocol.loss", protocol["loss"], LOSSES)
-    part = part_to_learn(setting)
-    found = [measure(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners]
+    part = regression_part(setting)
+    found = [
+        measure_errors(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners
+    ]
     y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)
     tested = np.diff(found[0].first)
     of = np.repeat(np.arange(counts.size), tested)

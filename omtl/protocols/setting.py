@@ -95,10 +95,10 @@ class Setting:
         return self.in_rounds(streams.shuffled(self.tasks, self.rng("shuffle"), run_out))
 
     def in_rounds(self, orders: list[np.ndarray]) -> Stream:
-        """Return rounds of each task's examples in this order (`omtl.data.streams.rounds_of`)."""
+        """Return rounds of each task's examples in this order (`streams.dealt_rounds`)."""
         n_nodes = self.n_nodes
         deal = self.rng("deal", n_nodes=n_nodes)
-        return streams.rounds_of(orders, deal, n_nodes, self.protocol["checkpoints"])
+        return streams.dealt_rounds(orders, deal, n_nodes, self.protocol["checkpoints"])
 
     def played(self) -> tuple[Examples, Stream, Shape]:
         """Return the examples in stream order, their stream, and what a learner knows of them."""

@@ -16,12 +16,12 @@ from scipy import sparse
 from omtl.kernel.triplet_steps import Policy
 from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting, by_learner
-from omtl.protocols.similarity_training import Examples, Trained, batch, online, warm_up
+from omtl.protocols.similarity_training import ClassExamples, Trained, batch, online, warm_up
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
 
 
-class Parts(NamedTuple):
+class FoldParts(NamedTuple):
     """Rows of the parts of a repeat.
 
     Parameters
@@ -39,7 +39,7 @@ class Parts(NamedTuple):
     test: np.ndarray
 
 
-def parts_of(setting: Setting) -> Parts:
+def fold_parts(setting: Setting) -> FoldParts:
     """Return the parts of a repeat.
 
     ``protocol.validation`` determines the training part of the tested matrices: everything except
@@ -61,7 +61,7 @@ def parts_of(setting: Setting) -> Parts:
     train, test = dealt[at]
     held_out = dealt[(at + 1) % n_folds][1]
     fit = np.setdiff1d(train, held_out)
-    return Parts(train if kind == "within" else fit, fit, held_out, test)
+    return FoldParts(train if kind == "within" else fit, fit, held_out, test)
 
 
 def classes_of(setting: Setting) -> np.ndarray:
@@ -81,7 +81,7 @@ def classes_of(setting: Setting) -> np.ndarray:
     return label
 
 
-def as_seen(setting: Setting, pooled: bool) -> Examples:
+def as_seen(setting: Setting, pooled: bool) -> ClassExamples:
     """Return the examples unchanged, or as those of one task.
 
     ``protocol.pooled_classes`` says whether merged tasks share their classes (``shared``) or have
@@ -89,12 +89,12 @@ def as_seen(setting: Setting, pooled: bool) -> Examples:
     """
     tasks, label = setting.tasks, classes_of(setting)
     if not pooled:
-        return Examples(tasks.X, label, tasks.task, tasks.names)
+        return ClassExamples(tasks.X, label, tasks.task, tasks.names)
     kind = setting.protocol["pooled_classes"]
     check_known("protocol.pooled_classes", kind, ("shared", "apart"))
     if kind == "apart":
         label = label + tasks.task * (label.max() + 1)
-    return Examples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
+    return ClassExamples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
 
 
 class Uncapped:
@@ -138,7 +138,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         up to each checkpoint. A learner whose C exceeds all steps of an earlier, otherwise equal
         one is not trained again: it gets that one's results, including its seconds.
     """
-    parts = parts_of(setting)
+    parts = fold_parts(setting)
     records: list[dict[str, Any]] = []
     warm, uncapped = False, Uncapped()
     for learner in learners:
@@ -190,7 +190,7 @@ def _mean(by_task: list[Quality]) -> Quality:
 
 
 def qualities(
-    trained: Trained, examples: Examples, rows: np.ndarray, pooled: bool, setting: Setting
+    trained: Trained, examples: ClassExamples, rows: np.ndarray, pooled: bool, setting: Setting
 ) -> list[Quality]:
     """Return the quality of the rankings of a part, task by task.
 

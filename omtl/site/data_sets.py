@@ -17,7 +17,7 @@ from omtl.site.text import code, docstring, entries, markdown, plain, prose, sec
 
 def data_sets(sources: Sources) -> list[dict[str, Any]]:
     """Return all data sets, sorted by name."""
-    return [_data_set(name, sources) for name in data_fetchers.names()]
+    return [_data_set(name, sources) for name in data_fetchers.data_set_names()]
 
 
 def _data_set(name: str, sources: Sources) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
         "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
-        "counts": [(what, f"{n:,}") for what, n in data_fetchers.totals(name).items()],
+        "counts": [(what, f"{n:,}") for what, n in data_fetchers.total_counts(name).items()],
         "configs": configs,
         "stands_in": any(kind == "substitute" for c in configs for _, _, kind in c["columns"]),
         "differences": list(_differences(configs, sources)),

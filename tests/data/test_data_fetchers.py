@@ -15,7 +15,7 @@ from omtl.commands._main import main
 from omtl.util.errors import UserError
 from omtl.util.status import DONE, WRONG_USE
 
-NAMES = data_fetchers.names()
+NAMES = data_fetchers.data_set_names()
 
 
 @pytest.mark.parametrize("name", NAMES)

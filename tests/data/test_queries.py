@@ -44,7 +44,7 @@ def test_counts_are_of_all_examples_once() -> None:
 def test_weights_are_read_off_the_scores() -> None:
     """Scores of unit rows are the weights."""
     here = setting()
-    part = queries.part_to_learn(here)
+    part = queries.queried_part(here)
     learner = MultiPerceptron(2.0)
     _, state = queries.play(learner, part.examples, part.stream, part.shape)
     own, shared = state.own, state.shared
@@ -67,4 +67,4 @@ def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() ->
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.001])
 def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
     with pytest.raises(UserError, match=r"protocol\.test_share"):
-        queries.part_to_learn(setting(test_share=share))
+        queries.queried_part(setting(test_share=share))

@@ -16,10 +16,10 @@ from omtl.data.streams import (
     Stream,
     Tasks,
     checkpoints,
+    dealt_rounds,
     first_part,
     lifelong,
     rounds,
-    rounds_of,
     shuffled,
 )
 from omtl.experiment.composition import composed
@@ -81,7 +81,7 @@ def test_examples_may_come_again(sizes: list[int], seed: int) -> None:
     tasks = tasks_of(sizes)
     shuffle, deal = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
     orders = shuffled(tasks, shuffle, run_out="again")
-    by_round = rounds_of(orders, deal).example.reshape(max(sizes), -1)
+    by_round = dealt_rounds(orders, deal).example.reshape(max(sizes), -1)
     once = stream_of(tasks, 1, seed).example
     for column, size in zip(by_round.T, filter(None, sizes), strict=True):
         k = tasks.task[column[0]]

@@ -127,13 +127,13 @@ def test_ratings_in_two_files_are_joined() -> None:
     first, second = (
         eachmovie.parse(r_file(SCORE * part, USERS, FILMS)) for part in (IN_FIRST, 1 - IN_FIRST)
     )
-    whole = eachmovie.joined([first, second])
+    whole = eachmovie.joined_ratings([first, second])
     assert (whole.score.tolist(), whole.users, whole.films) == (SCORE.tolist(), USERS, FILMS)
     with pytest.raises(UserError, match="in two of the files"):
-        eachmovie.joined([whole, first])
+        eachmovie.joined_ratings([whole, first])
     other = eachmovie.parse(r_file(SCORE * (1 - IN_FIRST), USERS, FILMS[::-1]))
     with pytest.raises(UserError, match="not of the same users and films"):
-        eachmovie.joined([first, other])
+        eachmovie.joined_ratings([first, other])
 
 
 def test_the_users_of_a_draw_rated_the_right_number_of_films() -> None:

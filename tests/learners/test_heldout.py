@@ -191,7 +191,7 @@ def test_validation_is_the_mean_over_the_folds() -> None:
     """A learner that only remembers has the areas of an untrained one on every fold."""
     setting = setting_for(some_tasks())
     got = heldout.play_grid([PassiveAggressive(C=1e-300), PassiveAggressive()], setting)
-    parts = heldout.parts_of(setting)
+    parts = heldout.split_parts(setting)
     assert len(parts) == 6
     means = []
     for part in parts[1:]:
@@ -212,7 +212,7 @@ def test_measures() -> None:
     """One curve of all, and accuracies, are what they say."""
     setting = setting_for(some_tasks(), folds=0)
     learner = Perceptron(0.1, 1.0)
-    (part,) = heldout.parts_of(setting)
+    (part,) = heldout.split_parts(setting)
     _, state = heldout.play(learner, part.examples, part.stream, part.shape)
     scores, _ = heldout.scores_of(learner, state, part)
     y, task = part.y, part.task
@@ -232,7 +232,7 @@ def test_norms_of_training_examples_only() -> None:
     one, other = heldout.play_grid([learner], some), heldout.play_grid([learner], every)
     np.testing.assert_array_equal(one["updates"], other["updates"])
     assert np.abs(one["auc"] - other["auc"]).max() > 1e-3
-    (mine, *_), (its, *_) = heldout.parts_of(some), heldout.parts_of(every)
+    (mine, *_), (its, *_) = heldout.split_parts(some), heldout.split_parts(every)
     learnt, rest = mine.stream.example, mine.held_out
     np.testing.assert_allclose(mine.examples.square_norm[learnt], 1.0)
     np.testing.assert_allclose(
@@ -248,7 +248,7 @@ def test_norms_of_training_examples_only() -> None:
 def test_held_out_and_learnt_rows_have_the_same_weights(to_rows: Any) -> None:
     """DA looks back at rows that it learnt from, which are not those held out."""
     tasks = some_tasks()
-    (part,) = heldout.parts_of(setting_for(replace(tasks, X=to_rows(tasks.X)), folds=0))
+    (part,) = heldout.split_parts(setting_for(replace(tasks, X=to_rows(tasks.X)), folds=0))
     learner = DA(eta=0.5, b=2.0)
     _, state = heldout.play(learner, part.examples, part.stream, part.shape)
     assert np.any(state.last.weight != 0.0)
@@ -277,7 +277,7 @@ def test_features_of_one_example_stay_in_its_norm() -> None:
 def test_pooled_order_has_one_example_a_round() -> None:
     """All training examples once, of which OSMTL's tasks see only their own."""
     setting = setting_for(some_tasks(), stream="pooled")
-    whole = heldout.parts_of(setting)[0]
+    whole = heldout.split_parts(setting)[0]
     assert whole.stream.start.size - 1 == 60
     shared = heldout.play_grid([OSMTLExponential(0.7, 0.5, 1e9, 1.0)], setting)
     # α + (1 − α) / 3 of C is all that ever comes to a task: the step of a perceptron.

@@ -19,7 +19,7 @@ from omtl.learners.untrained import Untrained
 from omtl.protocols import similarity as protocol
 from omtl.protocols import similarity_training as training
 from omtl.protocols.setting import Setting
-from omtl.protocols.similarity import parts_of, play_grid
+from omtl.protocols.similarity import fold_parts, play_grid
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
@@ -48,13 +48,13 @@ def setting_of(repeat: int = 0, **options: Any) -> Setting:
 
 def test_parts_of_the_repeats_are_folds() -> None:
     """Each example is tested in one repeat; validation is apart from what is fitted and tested."""
-    parts = [parts_of(setting_of(repeat)) for repeat in range(5)]
+    parts = [fold_parts(setting_of(repeat)) for repeat in range(5)]
     tested = np.concatenate([each.test for each in parts])
     np.testing.assert_array_equal(np.sort(tested), np.arange(240))
     for each in parts:
         assert not set(each.test) & set(each.train)
         np.testing.assert_array_equal(np.sort([*each.fit, *each.held_out]), np.sort(each.train))
-    apart = parts_of(setting_of(validation="apart"))
+    apart = fold_parts(setting_of(validation="apart"))
     assert apart.train is apart.fit
     np.testing.assert_array_equal(apart.test, parts[0].test)
 
@@ -169,7 +169,7 @@ def test_metrics_rank_by_product_or_distance() -> None:
         for kind in ("product", "distance")
     }
     assert metric.given == [(144, 6, 144, 144), (192, 6, 192, 192)] * 2
-    tasks, test = letters(), parts_of(setting_of()).test
+    tasks, test = letters(), fold_parts(setting_of()).test
     for kind, arrays in found.items():
         by_task = []
         for k in range(3):

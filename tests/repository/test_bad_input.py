@@ -151,7 +151,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(mine)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "argv", ["omtl"])
-    user_folder.use(mine)
+    user_folder.use_folder(mine)
     yield mine
     sys.modules.pop("mine", None)
 
@@ -166,7 +166,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "table": lambda: descriptions("table"),
     "figure": lambda: descriptions("figure"),
     "command": _main.command_names,
-    "fetched": data_fetchers.names,
+    "fetched": data_fetchers.data_set_names,
     "question": lambda: questions("dom"),
     "metric": lambda: METRICS,
 }
