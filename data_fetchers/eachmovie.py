@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -41,14 +41,7 @@ from omtl.util.seeds import generator
 NAME = "eachmovie"
 LICENCE = "unstated"
 CITATION = cited("mcjones1997eachmovie")
-FILES = listed(
-    NAME,
-    pinned(
-        "TZstatsADS/Spring2018-Project4-grp9",
-        "4d5e61ae8cd61caee457837292188ebfb1304104",
-        "output/data",
-    ),
-)
+FILES = listed(NAME)
 
 RATED = 200
 """Number of films rated by a task's user, and minimum for other users whose ratings count."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import components as on_components
 from data_fetchers._matlab import matlab
@@ -30,7 +30,7 @@ from omtl.util.errors import UserError
 NAME = "isolet"
 LICENCE = "unstated"
 CITATION = cited("fanty1990spoken")
-FILES = listed(NAME, pinned("ma-xu/L21FS", "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e", "data"))
+FILES = listed(NAME)
 
 GROUPS = tuple(Path(file.path).stem.lower() for file in FILES)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import joined_cells, matlab, signed_labels
 from data_fetchers._tasks import sampled, selected, sizes
@@ -29,13 +29,7 @@ from omtl.data.streams import Tasks
 NAME = "landmine"
 LICENCE = "unstated"
 CITATION = cited("xue2007multitask")
-FILES = listed(
-    NAME,
-    pinned(
-        "daizhongxiang/Federated_Bayesian_Optimization", "9f46a1dfbbcfd5823e026ad9418a4cb881676ae9"
-    ),
-    pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10"),
-)
+FILES = listed(NAME)
 
 FIRST_DESERT = 16
 """The first field of bare earth or desert; those before it are foliated."""

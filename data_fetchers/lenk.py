@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import above_mean
@@ -26,9 +26,7 @@ from omtl.data.streams import RealTasks, Tasks
 NAME = "lenk"
 LICENCE = "unstated"
 CITATION = cited("lenk1996hierarchical")
-FILES = listed(
-    NAME, pinned("dstamos/Parameter-free-MTL", "75e27e04682b7ccb3870191d1650dc639f9dec60", "data")
-)
+FILES = listed(NAME)
 
 N_FEATURES = 13
 PARTS = {"Traindata": 16, "Testdata": 4}

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices, read_lines
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -30,14 +30,7 @@ from omtl.util.errors import UserError
 NAME = "mhc"
 LICENCE = "unstated"
 CITATION = cited("peters2006community")
-FILES = listed(
-    NAME,
-    pinned(
-        "laurasansc/algorithms_bioinformatics",
-        "33f509b76919724252b6bdae903e33fec7c33d54",
-        "data/raw",
-    ),
-)
+FILES = listed(NAME)
 
 VALUES = ("count", "presence")
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"

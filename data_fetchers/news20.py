@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import canonical, most_common, weighted
 from data_fetchers._features import components as on_components
@@ -43,13 +43,7 @@ from omtl.util.errors import UserError
 NAME = "news20"
 LICENCE = "unstated"
 CITATION = cited("lang1995newsweeder")
-FILES = listed(  # as distributed by LIBSVM: the bytes are the packed ones
-    NAME,
-    pinned(
-        "konstmish/opt_methods", "8a3ae3ab666d916abaa5a61132fb60bb2a059088", "optmethods/datasets"
-    ),
-    "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass",
-)
+FILES = listed(NAME)  # as distributed by LIBSVM: the bytes are the packed ones
 
 TASKS = ("comp", "rec", "sci", "talk")
 NEWSGROUPS = (

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import joined_cells, matlab
 from data_fetchers._tasks import above_mean
@@ -27,7 +27,7 @@ from omtl.data.streams import RealTasks, Tasks
 NAME = "school"
 LICENCE = "unstated; the repository's is GPL-2.0"
 CITATION = cited("bakker2003task")
-FILES = listed(NAME, pinned("jiayuzhou/MALSAR", "fb9751594983df020ddc4f7e4a40520ee7c37989", "data"))
+FILES = listed(NAME)
 
 PERCENTAGES = (3, 4)
 """Numeric columns; all others are 0 or 1."""

@@ -32,7 +32,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
@@ -42,14 +42,7 @@ from omtl.util.errors import UserError
 NAME = "sentiment25"
 LICENCE = "unstated"
 CITATION = cited("blitzer2007biographies", "yu2018diverse")
-FILES = listed(
-    NAME,
-    pinned(
-        "Gorov/DiverseFewShot_Amazon",
-        "7417f3d7fec58a31150678213491cb4a2d290917",
-        "Amazon_few_shot",
-    ),
-)
+FILES = listed(NAME)
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import weighted
 from data_fetchers._matlab import joined_cells, matlab, signed_labels
@@ -30,9 +30,7 @@ from omtl.data.streams import Tasks
 NAME = "spam"
 LICENCE = "unstated"
 CITATION = cited("bickel2006ecml")
-FILES = listed(
-    NAME, pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10")
-)
+FILES = listed(NAME)
 
 
 def parse(content: bytes) -> Tasks:

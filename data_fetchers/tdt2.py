@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed, pinned
+from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import weighted
 from data_fetchers._matlab import matlab
@@ -33,7 +33,7 @@ from omtl.util.seeds import generator
 NAME = "tdt2"
 LICENCE = "unstated"
 CITATION = cited("cai2005document")
-FILES = listed(NAME, pinned("jiangelle/Mat-data-time", "1125d509f310a11cdcc690e4d2c669ed453bb568"))
+FILES = listed(NAME)
 
 N_CATEGORIES = 30
 NEGATIVES = ("all", "balanced")
