@@ -12,7 +12,6 @@ from omtl.data.preparation import prepared_data
 from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLLogDet
-from omtl.learners.selective import SelectivePerceptron
 from omtl.protocols import queries
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
@@ -26,19 +25,6 @@ def setting(seed: int = 0, **protocol: Any) -> Setting:
     return Setting(
         prepared_data(tasks), config, None, lambda of, **axes: generator(seed, of=of, **axes)
     )
-
-
-def test_counts_are_of_all_examples_once() -> None:
-    """A third is tested, the rest learnt from; who asks for all labels is told of all."""
-    learners = [MultiPerceptron(0.0), SelectivePerceptron(np.inf), SelectivePerceptron(0.3)]
-    found = queries.play_grid(learners, setting())
-    assert found["examples"].sum() == 200
-    assert found["tested"].sum() == 100
-    np.testing.assert_array_equal(found["queries"][0], found["examples"])
-    np.testing.assert_array_equal(found["queries"][1], found["examples"])
-    assert 0 < found["queries"][2].sum() < 150
-    np.testing.assert_array_equal(found["mistakes"][0], found["mistakes"][1])
-    assert np.all(found["right"] <= found["tested"])
 
 
 def test_weights_are_read_off_the_scores() -> None:
