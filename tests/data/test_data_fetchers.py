@@ -57,6 +57,10 @@ def test_fetch_all_fetches_what_there_is_and_names_what_is_missing(
     assert "mhc: predictions_smm.txt" in str(raised.value)
     assert "sentiment: a/negative.review" in str(raised.value)
     assert "b/positive.review" not in str(raised.value)
+    assert [line.partition(":")[0] for line in str(raised.value).splitlines()] == [
+        "mhc",
+        "sentiment",
+    ]
 
     monkeypatch.setattr(sentiment, "FILES", sentiment.FILES[1:])
     assert data_fetchers.fetch_all(["sentiment"]) == told

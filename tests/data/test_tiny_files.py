@@ -88,11 +88,23 @@ def test_files_become_tasks(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", KNOWN["refused"], ids=name_of)
 def test_a_wrong_option_is_refused(case: dict[str, Any]) -> None:
-    """The message names the data set and the option's value."""
+    """The message names the data set, an option and its value."""
     with pytest.raises(UserError) as fault:
         data_fetchers.load(case["set"], **case["options"])
     assert str(fault.value).startswith(case["set"])
     assert str(case["names"]) in str(fault.value)
+    assert any(option in str(fault.value) for option in case["options"])
+
+
+@pytest.mark.parametrize(
+    "case", {case["set"]: case for case in KNOWN["examples"]}.values(), ids=name_of
+)
+def test_files_are_in_the_given_home(
+    case: dict[str, Any], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes before the environment's."""
+    monkeypatch.setenv("OMTL_DATA", str(tmp_path / "empty"))
+    assert data_fetchers.load(case["set"], home=home, **case["options"]).X.shape[0] > 0
 
 
 @pytest.mark.parametrize("module", FILES, ids=lambda module: module.NAME)

@@ -118,13 +118,13 @@ IMAGES = {
     "binary_predicates": np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8),
     "attribute_names": np.array([["Male", "Young", "Smiling"]], dtype=object),
 }
-PUPILS = np.arange(3 * 28.0).reshape(3, 28)
+PUPILS = np.arange(3 * 28).reshape(3, 28)
 SPAM = np.array([[0], [1]], np.uint8)
 WORDS = [
     sparse.csc_array(np.array(rows, dtype=float))
     for rows in ([[1, 3, 0, 0], [0, 0, 2, 0]], [[0, 1, 1, 0], [4, 0, 0, 0]])
 ]
-COMPUTERS = np.arange(2 * 16 * 15.0).reshape(32, 15), -np.arange(2 * 4 * 15.0).reshape(8, 15)
+COMPUTERS = np.arange(2 * 16 * 15).reshape(32, 15), -np.arange(2 * 4 * 15).reshape(8, 15)
 
 FILES: dict[ModuleType, dict[str, bytes]] = {
     landmine: {"LandmineData.mat": fields([0, 1, 0], [1], [1, 0])},
@@ -134,7 +134,7 @@ FILES: dict[ModuleType, dict[str, bytes]] = {
     pubfig_attributes: {"pubfig_data.mat": mat(**IMAGES)},
     school: {
         "school.mat": mat(
-            X=cells(PUPILS[:2], PUPILS[2:]), Y=cells(np.array([[5.0], [6.0]]), np.array([[7.0]]))
+            X=cells(PUPILS[:2], PUPILS[2:]), Y=cells(np.array([[5], [6]]), np.array([[7]]))
         )
     },
     lenk: {"lenk_data.mat": mat(Traindata=COMPUTERS[0], Testdata=COMPUTERS[1])},
