@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import tarfile
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,14 +26,6 @@ def test_a_fetched_file_is_verified_in_its_place_and_not_asked_for_again(
     assert fetch("set", file, home=tmp_path) == path
     assert server.asked("/file") == [None]
     assert files_in(tmp_path) == ["set/folder/file.txt"]
-
-
-def test_home_is_from_the_environment(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = remote(server.serve("/file", Reply()))
-    monkeypatch.setenv("OMTL_DATA", str(tmp_path / "data"))
-    assert fetch("set", file) == tmp_path / "data/set/folder/file.txt"
 
 
 @pytest.mark.parametrize("wrong", [b"short", BODY[::-1]], ids=["size", "hash"])
@@ -66,19 +56,6 @@ def test_a_gzip_put_by_hand_beside_the_target_is_used(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "file.txt.gz").write_bytes(gzip.compress(BODY))
     assert fetch("set", remote(), home=tmp_path).read_bytes() == BODY
-
-
-def test_many_threads_fetch_the_same_file(server: Server, tmp_path: Path) -> None:
-    file = remote(server.serve("/file", Reply()))
-    together = threading.Barrier(6)
-
-    def one(_: int) -> bytes:
-        together.wait()
-        return fetch("set", file, home=tmp_path).read_bytes()
-
-    with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(one, range(6))) == {BODY}
-    assert files_in(tmp_path) == ["set/folder/file.txt"]
 
 
 def test_only_the_member_is_read_from_an_archive(server: Server, tmp_path: Path) -> None:

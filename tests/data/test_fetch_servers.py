@@ -80,13 +80,6 @@ def test_a_download_resumed_in_another_version_starts_afresh_once(
     assert server.asked("/file") == [None, "bytes=1000-", None]
 
 
-def test_an_answer_from_beyond_the_break_is_refused(server: Server, tmp_path: Path) -> None:
-    beyond = Reply(BODY[2000:], 206, headers={"Content-Range": "bytes 2000-"})
-    file = remote(server.serve("/file", Reply(cut=1000), beyond))
-    with pytest.raises(DataMissing, match="from byte 2000 when asked for 1000"):
-        fetch("set", file, home=tmp_path)
-
-
 @pytest.mark.parametrize("cut", [0, 1000])
 def test_a_stalled_server_times_out(server: Server, tmp_path: Path, cut: int) -> None:
     stalled = server.serve("/stalled", Reply(cut=cut, stall=True))
@@ -169,13 +162,3 @@ def test_offline_no_address_is_asked(
     with pytest.raises(DataMissing, match="not tried, as OMTL_OFFLINE is set"):
         fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
     assert server.requests == []
-
-
-def test_offline_a_folder_is_still_a_mirror(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMTL_OFFLINE", "1")
-    (tmp_path / "mirror/set/folder").mkdir(parents=True)
-    (tmp_path / "mirror/set/folder/file.txt").write_bytes(BODY)
-    monkeypatch.setenv("OMTL_DATA_MIRROR", str(tmp_path / "mirror"))
-    assert fetch("set", remote(), home=tmp_path / "home").read_bytes() == BODY

@@ -13,7 +13,6 @@ from learner_cases import THOROUGH, Case, cases, compare, life
 from profiles import powers
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Stream, Tasks, lifelong
 from omtl.kernel.loop import run_compiled
 from omtl.kernel.play import new_trace, play
@@ -80,33 +79,6 @@ FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (
 DOUBLING = [each._replace(doubling=True) for each in FOUR]
 
 
-@pytest.mark.parametrize("learner", [FOUR[0], DOUBLING[2], OGD(0.01, True)], ids=repr)
-def test_long_lives(learner: Any) -> None:
-    """Tasks of hundreds of examples, with many intervals of the doubling trick."""
-    compare(learner, life((300, 150, 257, 64)), plain=False)
-
-
-def test_the_first_task_has_no_base() -> None:
-    """It is learnt as ITOL learns it (algorithm 1: P_1 = O_1), clipped to [−1, 1]."""
-    case = life((40, 40))
-    first = case.tasks.task[case.stream.example] == case.tasks.task[case.stream.example[0]]
-    alone = recorded(OGD(0.5), case).scores[first]
-    for learner in FOUR:
-        got = recorded(learner._replace(lam=0.5), case).scores[first]
-        np.testing.assert_allclose(got, np.clip(alone, -1.0, 1.0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("learner", FOUR, ids=repr)
-def test_the_own_classifier_is_itols(learner: AKLO) -> None:
-    """What is kept of each task is the classifier that ITOL ends with, whatever the base says."""
-    case = life((30, 20, 25))
-    known, alone = recorded(learner, case).state, recorded(OGD(0.01), case).state
-    for k in range(3):
-        c = known.column[k]
-        np.testing.assert_allclose(known.total[c], alone.total[k], rtol=1e-12)
-        assert known.scale[c] == alone.scale[k] > 0.0
-
-
 def test_the_best_past_classifier_wins() -> None:
     """When a known task comes again under another name, AKLO Sum weighs its classifier most."""
     rng = np.random.default_rng(0)
@@ -149,27 +121,6 @@ def test_draws_follow_the_weights() -> None:
     first_half = recorded(learner._replace(alpha_last=1.0), case).scores[4:]
     share = np.mean(first_half < 0.0)
     assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
-
-
-@pytest.mark.parametrize("learner", [AKLO(0.01), DOUBLING[0]], ids=repr)
-def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
-    """Scores are the same without them: no two examples share them."""
-    case = life((40, 30, 20), n_features=12)
-    rng = np.random.default_rng(3)
-    X = case.tasks.X * (rng.random(case.tasks.X.shape) < 0.2)
-    tasks = Tasks(
-        np.hstack([X, np.diag(rng.normal(size=len(X)))]), *(case.tasks.y, case.tasks.task, "abc")
-    )
-    whole = case._replace(tasks=tasks).sparse
-    reduced = prepared_data(whole.tasks)
-    assert reduced.tasks.X.shape[1] <= 12
-    examples, stream = in_order(reduced, case.stream)
-    traces = [
-        play(learner, examples_of(whole.tasks), whole.stream, whole.shape)[0],
-        play(learner, examples, stream, whole._replace(tasks=reduced.tasks).shape)[0],
-    ]
-    for one, other in zip(*traces, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 # Keeping knowledge

@@ -112,22 +112,6 @@ def test_metropolis_weights(near: np.ndarray) -> None:
     np.testing.assert_array_equal(mixing > 0, linked > 0)
 
 
-def test_uniform_weights_by_hand() -> None:
-    """A path of three nodes, with and without itself."""
-    path = [(0, 1), (1, 2)]
-    third = 1 / 3
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path), [[0.5, 0.5, 0], [third, third, third], [0, 0.5, 0.5]]
-    )
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path, include_self=False), [[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]]
-    )
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path, weights="metropolis"),
-        [[2 / 3, third, 0], [third, third, third], [0, third, 2 / 3]],
-    )
-
-
 @THOROUGH
 @given(networks(), st.sampled_from(["uniform", "no self", "metropolis"]), st.integers(0, 40))
 def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
@@ -155,18 +139,13 @@ def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
     assert n_modes == np.linalg.matrix_rank(mixing, tol=1e-11)
 
 
-@pytest.mark.parametrize("edge", [(0, 4), (4, 0), (-1, 2), (0, 100)])
-def test_edges_that_leave_the_network_are_refused(edge: tuple[int, int]) -> None:
-    """The message names the edge, and how nodes are numbered."""
-    with pytest.raises(UserError, match=rf"edge \({edge[0]}, {edge[1]}\).*from 0"):
-        mixing_matrix(4, edges=[*ring(4), edge])
-
-
-@pytest.mark.parametrize("edge", [(0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3])
-def test_edges_that_are_no_pairs_of_numbers_are_refused(edge: tuple) -> None:
-    """Whatever is wrong with an edge is a user's mistake, not a traceback."""
-    with pytest.raises(UserError, match="edge"):
-        mixing_matrix(4, edges=[*ring(4), edge])
+@pytest.mark.parametrize(
+    "edge", [(0, 4), (4, 0), (-1, 2), (0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3]
+)
+def test_edges_that_are_no_pairs_of_nodes_are_refused(edge: object) -> None:
+    with pytest.raises(UserError) as fault:
+        mixing_matrix(4, edges=[*ring(4), edge])  # type: ignore[list-item]
+    assert f"edge {edge!r}" in str(fault.value)
 
 
 @pytest.mark.parametrize(

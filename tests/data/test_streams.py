@@ -102,16 +102,6 @@ def test_nodes_are_dealt_fairly_when_tasks_run_out(
         assert dealt.max() - dealt.min() <= 1
 
 
-def test_all_orders_of_a_task_come() -> None:
-    """Three examples come in all six orders, each about as often."""
-    tasks = tasks_of([3])
-    shuffle, deal = np.random.default_rng(0), np.random.default_rng(1)
-    orders = [tuple(rounds(tasks, shuffle, deal).example.tolist()) for _ in range(1200)]
-    counts = [orders.count(order) for order in set(orders)]
-    assert len(counts) == 6
-    assert min(counts) > 140
-
-
 def test_same_generators_same_stream() -> None:
     """The stream follows from the two generators; the dealing does not touch the order."""
     tasks = tasks_of([9, 5, 7])
