@@ -17,7 +17,7 @@ from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Example, Play, score
 from omtl.protocols.heldout import HeldOutPart, part_of
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, counts_of
 from omtl.util.errors import UserError, check_known
 
 NEEDS = ("score", "update", "with_loss")
@@ -167,7 +167,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     found = [
         measure_errors(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners
     ]
-    y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)
+    totals = counts_of(part.shape, part.stream)
+    y, counts = part.examples.y[found[0].held_out], totals["examples"]
     tested = np.diff(found[0].first)
     of = np.repeat(np.arange(counts.size), tested)
     off = [np.bincount(of, np.abs(one.sums / counts[of] - y)) / tested for one in found]
@@ -178,6 +179,5 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         "test_absolute": np.stack(off),
         "diverged": np.array([one.diverged[0] for one in found]),
         "order": tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])],
-        "examples": counts,
-        "seen": part.stream.start[part.stream.checkpoint],
+        **totals,
     }

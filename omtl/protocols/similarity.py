@@ -97,32 +97,6 @@ def as_seen(setting: Setting, pooled: bool) -> ClassExamples:
     return ClassExamples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
 
 
-class Uncapped:
-    """Plays of a grid whose longest step was below C: any greater C gives the same play."""
-
-    def __init__(self) -> None:
-        self._longest: dict[Policy, tuple[float, int]] = {}
-        self._n_plays = 0
-
-    def of(self, learner: Any, n_tasks: int) -> int | None:
-        """Return the number of an earlier play that equals the learner's, or None."""
-        if hasattr(learner, "policy"):
-            policy = learner.policy(n_tasks)
-            longest, play = self._longest.get(policy._replace(C=math.inf), (math.inf, 0))
-            if longest <= policy.C:
-                self._n_plays += 1
-                return play
-        return None
-
-    def note(self, learner: Any, n_tasks: int, longest: float) -> None:
-        """Record the longest step of the next play."""
-        if hasattr(learner, "policy"):
-            policy = learner.policy(n_tasks)
-            if longest < policy.C:
-                self._longest[policy._replace(C=math.inf)] = (longest, self._n_plays)
-        self._n_plays += 1
-
-
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
     """Train each learner on triplets of a fold's training part, and rank its test part.
 
@@ -140,7 +114,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     """
     parts = fold_parts(setting)
     records: list[dict[str, Any]] = []
-    warm, uncapped = False, Uncapped()
+    warm = False
+    uncapped: dict[Policy, tuple[float, dict[str, Any]]] = {}
+    """By policies without their C: the longest step of an earlier play, and what it left."""
     for learner in learners:
         pooled = getattr(learner, "pooled", False)
         examples = as_seen(setting, pooled)
@@ -148,15 +124,16 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         if not warm:  # so that no measured training includes compilation
             warm_up(learner, examples, parts.fit, setting)
             warm = True
-        if (same := uncapped.of(learner, len(examples.names))) is not None:
-            records.append(records[same])
-            continue
+        policy = learner.policy(len(examples.names)) if hasattr(learner, "policy") else None
+        if policy is not None:  # a C above the longest step gives the same play
+            longest, record = uncapped.get(policy._replace(C=math.inf), (math.inf, {}))
+            if record and longest <= policy.C:
+                records.append(record)
+                continue
         fitted = train(learner, examples, parts.fit, setting)
         tested = (
             fitted if parts.train is parts.fit else train(learner, examples, parts.train, setting)
         )
-        longest = float(np.maximum(fitted.longest, tested.longest))
-        uncapped.note(learner, len(examples.names), longest)
         ranked = examples
         if pooled and setting.protocol["pooled_ranking"] == "by_task":
             ranked = as_seen(setting, pooled=False)
@@ -166,6 +143,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         )
         validation = _mean(validated).precision[-1]
         records.append(_arrays(tested, precise) | {"validation": validation})
+        longest = float(np.maximum(fitted.longest, tested.longest))
+        if policy is not None and longest < policy.C:
+            uncapped[policy._replace(C=math.inf)] = longest, records[-1]
     arrays = by_learner(records)
     return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
 
