@@ -24,6 +24,7 @@ def test_every_data_set_with_files_is_known() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_real_data(real_home: Path | None, name: str) -> None:
     dataset = DataSetSpec.named(name)
