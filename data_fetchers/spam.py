@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import weighted
-from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._matlab import joined_cells, matlab, signed_labels
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -30,9 +30,7 @@ from omtl.data.streams import Tasks
 NAME = "spam"
 LICENCE = "unstated"
 CITATION = cited("bickel2006ecml")
-FILES = listed(
-    NAME, pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10")
-)
+FILES = listed(NAME)
 
 
 def parse(content: bytes) -> Tasks:
@@ -52,7 +50,7 @@ def parse(content: bytes) -> Tasks:
         inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
         label, task = joined_cells(inboxes, held["Y"], "an inbox", "e-mails")
         X = sparse.vstack(inboxes, format="csr")
-        return Tasks(X, signed(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
+        return Tasks(X, signed_labels(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
 
 
 def load(
@@ -94,6 +92,6 @@ def load(
     X = sparse.csr_array(emails.X)
     words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices)), "nonzeros": X.nnz}
     check_counts(NAME, words | sizes(emails, "e-mails", "spam"))
-    inboxes = selected(emails, chosen(NAME, "users", users, emails.names))
+    inboxes = selected(emails, checked_choices(NAME, "users", users, emails.names))
     inboxes = replace(inboxes, X=weighted(NAME, sparse.csr_array(inboxes.X), value))
     return sampled(NAME, inboxes, per_task, sample_seed)
