@@ -85,9 +85,6 @@ slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this
 mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n)
 	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)'
 
-scheduling: $(VENV)/test ## measure what handing out small units costs beside plain joblib (UNITS=600)
-	@$(PYTHON) -m scripts.scheduling $(if $(UNITS),--units '$(UNITS)')
-
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) scripts/audit.py
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from data_fetchers import fetch
-from data_fetchers._catalogue import totals as totals
+from data_fetchers._catalogue import total_counts as total_counts
 from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -23,7 +23,7 @@ GIVEN = ("home", "rng")
 """What a data set is given besides its options: a folder of files, a random generator."""
 
 
-class DataSet(Protocol):
+class DataSetModule(Protocol):
     """The interface of a data set: of its module, or of `synthetic.Drawn`."""
 
     NAME: str
@@ -41,7 +41,7 @@ class DataSet(Protocol):
 
 
 @lru_cache
-def names() -> tuple[str, ...]:
+def data_set_names() -> tuple[str, ...]:
     """Return the names of the data sets, sorted; cached, because every unit asks."""
     return tuple(sorted(_modules() | _drawn().keys()))
 
@@ -53,12 +53,12 @@ def _modules() -> frozenset[str]:
     return frozenset(name for name in modules if not name.startswith("_")) - {"fetch", "synthetic"}
 
 
-def _drawn() -> Mapping[str, DataSet]:
+def _drawn() -> Mapping[str, DataSetModule]:
     """Return the synthetic data sets; imported by name, so that others do not depend on them."""
     return import_module(f"{__name__}.synthetic").DATA_SETS
 
 
-def data_set(name: str) -> DataSet:
+def data_set(name: str) -> DataSetModule:
     """Return a data set, imported on first use.
 
     Parameters
@@ -72,13 +72,15 @@ def data_set(name: str) -> DataSet:
         If there is no data set of this name.
     """
     if name in _modules():
-        return cast(DataSet, import_module(f"{__name__}.{name}"))
-    if name not in names():
-        raise UserError(f"There is no data set {name!r}: choose among {', '.join(names())}.")
+        return cast(DataSetModule, import_module(f"{__name__}.{name}"))
+    if name not in data_set_names():
+        raise UserError(
+            f"There is no data set {name!r}: choose among {', '.join(data_set_names())}."
+        )
     return _drawn()[name]
 
 
-def options_of(one: DataSet) -> Callable[..., Any]:
+def options_of(one: DataSetModule) -> Callable[..., Any]:
     """Return what has the options of a data set as parameters: its ``Options`` or its ``load``."""
     return getattr(one, "Options", one.load)
 
@@ -103,7 +105,7 @@ def load(name: str, **options: Any) -> Tasks:
     return load_module(data_set(name), options)
 
 
-def load_module(one: DataSet, options: Mapping[str, Any]) -> Tasks:
+def load_module(one: DataSetModule, options: Mapping[str, Any]) -> Tasks:
     """Return the tasks of a data set's module, by options as in `load`."""
     if not hasattr(one, "Options"):
         return one.load(**options)
@@ -112,7 +114,7 @@ def load_module(one: DataSet, options: Mapping[str, Any]) -> Tasks:
     return one.load(one.Options(**chosen), **given)
 
 
-def folder_of(one: DataSet) -> str:
+def folder_of(one: DataSetModule) -> str:
     """Return the folder of a data set's files: its name, or one shared with another data set."""
     return getattr(one, "FOLDER", one.NAME)
 
@@ -147,7 +149,7 @@ def fetch_all(
     UserError
         If a name is unknown; nothing is downloaded then.
     """
-    sets = [data_set(name) for name in (names() if wanted is None else wanted)]
+    sets = [data_set(name) for name in (data_set_names() if wanted is None else wanted)]
     paths: list[Path] = []
     missing: list[str] = []
     for one in sets:

@@ -19,41 +19,24 @@ def _rows(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(opened))
 
 
-def pinned(repo: str, commit: str, path: str = "") -> str:
-    """Return the address of a file or a folder in a public GitHub repository at one commit.
-
-    Parameters
-    ----------
-    repo : str
-        ``owner/name``.
-    commit : str
-        The full hash of the commit, so that the address always yields the same bytes.
-    path : str
-        The path in the repository.
-    """
-    return f"https://raw.githubusercontent.com/{repo}/{commit}/{quote(path)}".rstrip("/")
-
-
-def listed(name: str, *sources: str | Archive) -> tuple[RemoteFile, ...]:
+def listed(name: str) -> tuple[RemoteFile, ...]:
     """Return the files of a data set: its rows of ``files.csv``, in their order.
 
-    Parameters
-    ----------
-    name : str
-        The data set's name.
-    *sources : str or Archive
-        Where the files are, in the order in which to try: the address of a folder or an archive.
+    They are in each place of the data set's rows of ``sources.csv``, tried in this order: below
+    an address (of a public repository at one commit, so that it always yields the same bytes), or
+    in an archive.
     """
+    addresses = [row["address"] for row in _rows("sources.csv") if row["data_set"] == name]
     return tuple(
         RemoteFile(
             row["path"],
             row["sha256"],
             int(row["bytes"]),
             tuple(
-                Archive(source.url, row["path"])
-                if isinstance(source, Archive)
-                else f"{source}/{quote(row['path'])}"
-                for source in sources
+                Archive(address, row["path"])
+                if address.endswith(".tar.gz")
+                else f"{address}/{quote(row['path'])}"
+                for address in addresses
             ),
         )
         for row in _rows("files.csv")
@@ -69,7 +52,7 @@ def expected_counts(name: str) -> dict[str, int]:
     }
 
 
-def totals(name: str) -> dict[str, int]:
+def total_counts(name: str) -> dict[str, int]:
     """Return the expected counts of a data set as a whole, without those of single tasks."""
     return {what: n for what, n in expected_counts(name).items() if ": " not in what}
 

@@ -12,7 +12,7 @@ Choice = TypeVar("Choice")
 Line = TypeVar("Line")
 
 
-def chosen(
+def checked_choices(
     where: str, what: str, given: Iterable[Choice] | None, known: Collection[Choice]
 ) -> tuple[Choice, ...]:
     """Return the given choices, after checking that they are known, distinct and not empty.

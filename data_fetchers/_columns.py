@@ -56,7 +56,7 @@ def _is_no_number(value: Any) -> bool:
     return False
 
 
-def names_of(what: str, column: pyarrow.Array | pyarrow.ChunkedArray) -> list[str]:
+def task_names_of(what: str, column: pyarrow.Array | pyarrow.ChunkedArray) -> list[str]:
     """Return a column of tasks as text, such that different values have different texts."""
     try:
         names = column.cast(pyarrow.string()).to_pylist()
@@ -73,7 +73,7 @@ def names_of(what: str, column: pyarrow.Array | pyarrow.ChunkedArray) -> list[st
     return names
 
 
-def notes_on(
+def table_notes(
     X: np.ndarray | sparse.csr_array,
     task: Sequence[str],
     features: Sequence[str] | range,

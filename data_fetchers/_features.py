@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import DictVectorizer
 
-from data_fetchers._checks import chosen
+from data_fetchers._checks import checked_choices
 from omtl.util.errors import UserError
 
 VALUES = ("count", "presence", "frequency", "tfidf")
@@ -55,7 +55,7 @@ def weighted(where: str, counts: sparse.csr_array, value: str) -> sparse.csr_arr
     UserError
         If `value` is none of these.
     """
-    chosen(where, "value", [value], VALUES)
+    checked_choices(where, "value", [value], VALUES)
     data = counts.data
     if value == "presence":
         data = np.ones_like(data)

@@ -63,7 +63,7 @@ def joined_cells(
     return np.concatenate(cells), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def signed(label: np.ndarray) -> np.ndarray:
+def signed_labels(label: np.ndarray) -> np.ndarray:
     """Return labels 0 and 1 as −1 and +1.
 
     Raises

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import count_matrix, weighted
 from data_fetchers._tasks import sizes
 from omtl.data.streams import Tasks
@@ -24,7 +24,7 @@ def ngram_lengths(where: str, ngrams: int | Collection[int]) -> tuple[int, ...]:
     UserError
         If there are others.
     """
-    return chosen(where, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
+    return checked_choices(where, "ngrams", [ngrams] if isinstance(ngrams, int) else ngrams, (1, 2))
 
 
 def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:

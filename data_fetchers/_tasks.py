@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from data_fetchers._checks import chosen
+from data_fetchers._checks import checked_choices
 from omtl.data.streams import RealTasks, Tasks, in_given_order
 from omtl.util.errors import UserError
 
@@ -96,12 +96,12 @@ def above_mean(where: str, real: RealTasks, mean_of: str | None, n_tasks: int | 
         If an option has another value.
     """
     if n_tasks is not None:
-        chosen(where, "n_tasks", [n_tasks], range(1, len(real.names) + 1))
+        checked_choices(where, "n_tasks", [n_tasks], range(1, len(real.names) + 1))
     kept = np.flatnonzero(real.task < (n_tasks or len(real.names)))
     parts = real.X[kept], real.y[kept], real.task[kept], real.names[:n_tasks]
     if mean_of is None:
         return RealTasks(*parts)
-    chosen(where, "above_mean_of", [mean_of], MEANS)
+    checked_choices(where, "above_mean_of", [mean_of], MEANS)
     X, y, task, names = parts
     means = np.bincount(real.task, weights=real.y) / np.bincount(real.task)
     mean = real.y.mean() if mean_of == "all" else means[task]

@@ -31,8 +31,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -41,14 +41,7 @@ from omtl.util.seeds import generator
 NAME = "eachmovie"
 LICENCE = "unstated"
 CITATION = cited("mcjones1997eachmovie")
-FILES = listed(
-    NAME,
-    pinned(
-        "TZstatsADS/Spring2018-Project4-grp9",
-        "4d5e61ae8cd61caee457837292188ebfb1304104",
-        "output/data",
-    ),
-)
+FILES = listed(NAME)
 
 RATED = 200
 """Number of films rated by a task's user, and minimum for other users whose ratings count."""
@@ -62,7 +55,7 @@ USERS = {"exactly": "eachmovie", "more": "eachmovie_others"}
 
 
 @dataclass(frozen=True)
-class Ratings:
+class FilmRatings:
     """The ratings of users.
 
     Parameters
@@ -78,7 +71,7 @@ class Ratings:
     films: tuple[str, ...]
 
 
-def parse(content: bytes) -> Ratings:
+def parse(content: bytes) -> FilmRatings:
     """Read a matrix of ratings.
 
     Parameters
@@ -109,10 +102,10 @@ def parse(content: bytes) -> Ratings:
         ) from fault
     if not np.isin(score, np.arange(HIGHEST + 1)).all():
         raise UserError(f"{NAME}: a rating is none of 1 to {HIGHEST}.")
-    return Ratings(score.astype(np.int8), tuple(of_users), tuple(of_films))
+    return FilmRatings(score.astype(np.int8), tuple(of_users), tuple(of_films))
 
 
-def joined(parts: Sequence[Ratings]) -> Ratings:
+def joined_ratings(parts: Sequence[FilmRatings]) -> FilmRatings:
     """Combine the ratings of several matrices of the same users and films.
 
     Raises
@@ -126,7 +119,7 @@ def joined(parts: Sequence[Ratings]) -> Ratings:
     if np.any(np.sum([part.score > 0 for part in parts], axis=0) > 1):
         raise UserError(f"{NAME}: a rating is in two of the files.")
     score = np.stack([part.score for part in parts]).sum(axis=0, dtype=np.int8)
-    return Ratings(score, first.users, first.films)
+    return FilmRatings(score, first.users, first.films)
 
 
 def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
@@ -196,12 +189,12 @@ def load(
     UserError
         An option is wrong, rdata is not installed, or the parsed counts are not as expected.
     """
-    chosen(NAME, "users", [users], USERS)
-    chosen(NAME, "features", [features], FEATURES)
-    chosen(NAME, "like_from", [like_from], LIKES)
+    checked_choices(NAME, "users", [users], USERS)
+    checked_choices(NAME, "features", [features], FEATURES)
+    checked_choices(NAME, "like_from", [like_from], LIKES)
 
     parts = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
-    ratings = joined(parts)
+    ratings = joined_ratings(parts)
     check_counts(NAME, _counts(ratings, parts))
 
     score = ratings.score
@@ -223,7 +216,7 @@ def load(
     )
 
 
-def _counts(ratings: Ratings, parts: Sequence[Ratings]) -> dict[str, int]:
+def _counts(ratings: FilmRatings, parts: Sequence[FilmRatings]) -> dict[str, int]:
     n_rated = np.count_nonzero(ratings.score, axis=1)
     counts = {
         "users": len(ratings.users),

@@ -31,7 +31,7 @@ from urllib.parse import quote, urlsplit
 
 from data_fetchers._download import CHUNK, SourceError, WrongBytesError, download
 from omtl.util.errors import UserError
-from omtl.util.paths import kept
+from omtl.util.paths import home_folder
 
 MAX_ARCHIVE_BYTES = 1 << 28
 """Maximum number of bytes to read from an archive, packed and unpacked."""
@@ -84,7 +84,7 @@ class RemoteFile:
     sources: tuple[str | Archive, ...]
 
 
-def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
+def local_path(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
     """Return the local path of a data set's file, where `fetch` puts it.
 
     Raises
@@ -92,7 +92,7 @@ def place_of(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Pat
     UserError
         A path leaves its folder.
     """
-    folder = Path(home or os.environ.get("OMTL_DATA") or kept() / "data").expanduser()
+    folder = Path(home or os.environ.get("OMTL_DATA") or home_folder() / "data").expanduser()
     return folder / _relative(dataset, file.path)
 
 
@@ -109,7 +109,7 @@ def fetch(
         The file.
     home : Path, optional
         The folder of all data sets; else ``OMTL_DATA``, else ``data`` in
-        ``omtl.util.paths.kept()``.
+        ``omtl.util.paths.home_folder()``.
     mirror : str, optional
         A folder or an http(s) address that has ``<dataset>/<path>``, or the same with ``.gz``
         appended; else ``OMTL_DATA_MIRROR``. It is tried before the file's own sources.
@@ -127,7 +127,7 @@ def fetch(
         The mirror is of another kind, a path leaves its folder, or the file cannot be written.
     """
     relative = _relative(dataset, file.path)
-    target = place_of(dataset, file, home=home)
+    target = local_path(dataset, file, home=home)
     tried: list[str] = []
     try:
         if target.exists():

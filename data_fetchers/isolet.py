@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import components as on_components
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import in_tasks
@@ -30,7 +30,7 @@ from omtl.util.errors import UserError
 NAME = "isolet"
 LICENCE = "unstated"
 CITATION = cited("fanty1990spoken")
-FILES = listed(NAME, pinned("ma-xu/L21FS", "b9d4e8eb7f6d7b5ccc62f9e638bdaef798b62e5e", "data"))
+FILES = listed(NAME)
 
 GROUPS = tuple(Path(file.path).stem.lower() for file in FILES)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -107,8 +107,8 @@ def load(
         A group or letter is unknown, there are not so many axes, or the parsed counts are not as
         expected.
     """
-    names = chosen(NAME, "groups", groups, GROUPS)
-    spoken = chosen(NAME, "letters", letters, LETTERS)
+    names = checked_choices(NAME, "groups", groups, GROUPS)
+    spoken = checked_choices(NAME, "letters", letters, LETTERS)
 
     parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
     for group, (X, label) in zip(GROUPS, parsed, strict=True):

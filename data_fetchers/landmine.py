@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
-from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
+from data_fetchers._matlab import joined_cells, matlab, signed_labels
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -29,13 +29,7 @@ from omtl.data.streams import Tasks
 NAME = "landmine"
 LICENCE = "unstated"
 CITATION = cited("xue2007multitask")
-FILES = listed(
-    NAME,
-    pinned(
-        "daizhongxiang/Federated_Bayesian_Optimization", "9f46a1dfbbcfd5823e026ad9418a4cb881676ae9"
-    ),
-    pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10"),
-)
+FILES = listed(NAME)
 
 FIRST_DESERT = 16
 """The first field of bare earth or desert; those before it are foliated."""
@@ -61,7 +55,7 @@ def parse(content: bytes) -> Tasks:
         features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
         label, task = joined_cells(features, held["label"], "a field", "places")
         names = tuple(task_name(k + 1) for k in range(len(features)))
-        return Tasks(np.concatenate(features), signed(label), task, names)
+        return Tasks(np.concatenate(features), signed_labels(label), task, names)
 
 
 def task_name(field: int) -> str:
@@ -106,9 +100,9 @@ def load(
         A task is unknown or too small, or the parsed counts are not as expected.
     """
     if isinstance(tasks, str):
-        chosen(NAME, "tasks", [tasks], SUBSETS)
+        checked_choices(NAME, "tasks", [tasks], SUBSETS)
         tasks = SUBSETS[tasks]
-    fields = chosen(NAME, "tasks", tasks, SUBSETS["all"])
+    fields = checked_choices(NAME, "tasks", tasks, SUBSETS["all"])
     places = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"features": places.X.shape[1]} | sizes(places, "places", "landmines"))
     part = selected(places, [task_name(field) for field in fields])

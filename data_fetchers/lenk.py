@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import above_mean
 from data_fetchers.fetch import fetch
@@ -26,9 +26,7 @@ from omtl.data.streams import RealTasks, Tasks
 NAME = "lenk"
 LICENCE = "unstated"
 CITATION = cited("lenk1996hierarchical")
-FILES = listed(
-    NAME, pinned("dstamos/Parameter-free-MTL", "75e27e04682b7ccb3870191d1650dc639f9dec60", "data")
-)
+FILES = listed(NAME)
 
 N_FEATURES = 13
 PARTS = {"Traindata": 16, "Testdata": 4}
@@ -83,7 +81,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
+    checked_choices(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
     table = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"persons": len(table)})
     rows = table.reshape(-1, N_FEATURES + 2)

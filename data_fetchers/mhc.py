@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen, read_lines
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices, read_lines
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
@@ -30,14 +30,7 @@ from omtl.util.errors import UserError
 NAME = "mhc"
 LICENCE = "unstated"
 CITATION = cited("peters2006community")
-FILES = listed(
-    NAME,
-    pinned(
-        "laurasansc/algorithms_bioinformatics",
-        "33f509b76919724252b6bdae903e33fec7c33d54",
-        "data/raw",
-    ),
-)
+FILES = listed(NAME)
 
 VALUES = ("count", "presence")
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
@@ -144,15 +137,15 @@ def load(
         An option is wrong, an allele has no peptide of these lengths, or the parsed counts are not
         as expected.
     """
-    kept = chosen(NAME, "lengths", lengths, LENGTHS)
-    chosen(NAME, "value", [value], VALUES)
+    kept = checked_choices(NAME, "lengths", lengths, LENGTHS)
+    checked_choices(NAME, "value", [value], VALUES)
     if not threshold_nm > 0:
         raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
 
     measured = parse(fetch(NAME, FILES[0], home=home).read_text(encoding="ascii"))
     check_counts(NAME, _counts(measured))
     known = tuple(dict.fromkeys(allele for allele, _, _ in measured))
-    names = chosen(NAME, "alleles", alleles, known)
+    names = checked_choices(NAME, "alleles", alleles, known)
     own: dict[str, list[Measurement]] = {name: [] for name in names}
     for each in measured:
         if each[0] in own and len(each[1]) in kept:

@@ -31,8 +31,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import canonical, most_common, weighted
 from data_fetchers._features import components as on_components
 from data_fetchers._tasks import in_tasks
@@ -43,13 +43,7 @@ from omtl.util.errors import UserError
 NAME = "news20"
 LICENCE = "unstated"
 CITATION = cited("lang1995newsweeder")
-FILES = listed(  # as distributed by LIBSVM: the bytes are the packed ones
-    NAME,
-    pinned(
-        "konstmish/opt_methods", "8a3ae3ab666d916abaa5a61132fb60bb2a059088", "optmethods/datasets"
-    ),
-    "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass",
-)
+FILES = listed(NAME)  # as distributed by LIBSVM: the bytes are the packed ones
 
 TASKS = ("comp", "rec", "sci", "talk")
 NEWSGROUPS = (
@@ -147,11 +141,11 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "tasks", tasks, TASKS)
+    names = checked_choices(NAME, "tasks", tasks, TASKS)
     if per_newsgroup is not None and per_newsgroup < 1:
         raise UserError(f"{NAME}: per_newsgroup={per_newsgroup} must be a positive number.")
     if pairing is not None:
-        chosen(NAME, "pairing", [pairing], PAIRINGS)
+        checked_choices(NAME, "pairing", [pairing], PAIRINGS)
         if any(
             option is not None for option in (tasks, per_newsgroup, message_draw, words, components)
         ):

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
@@ -31,14 +31,7 @@ from omtl.data.streams import Tasks
 NAME = "pubfig_attributes"
 LICENCE = "unstated"
 CITATION = cited("parikh2011relative")
-FILES = listed(
-    NAME,
-    pinned("Kanav-7/RelativeAttributeCV", "e2a65872a1e1da26a3bc88b53a45ee8fd5652019"),
-    pinned(
-        "chaitanya100100/Relative-Attributes-Zero-Shot-Learning",
-        "9e1dbb95b2e0cf32775add267d82f411ed9c5f96",
-    ),
-)
+FILES = listed(NAME)
 
 
 def parse(content: bytes) -> Tasks:
@@ -110,5 +103,5 @@ def load(
     """
     every = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     check_counts(NAME, {"features": every.X.shape[1]} | sizes(every, "images", "images with it"))
-    part = selected(every, chosen(NAME, "attributes", attributes, every.names))
+    part = selected(every, checked_choices(NAME, "attributes", attributes, every.names))
     return sampled(NAME, part, per_task, sample_seed, positives)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._matlab import joined_cells, matlab
 from data_fetchers._tasks import above_mean
 from data_fetchers.fetch import fetch
@@ -27,7 +27,7 @@ from omtl.data.streams import RealTasks, Tasks
 NAME = "school"
 LICENCE = "unstated; the repository's is GPL-2.0"
 CITATION = cited("bakker2003task")
-FILES = listed(NAME, pinned("jiayuzhou/MALSAR", "fb9751594983df020ddc4f7e4a40520ee7c37989", "data"))
+FILES = listed(NAME)
 
 PERCENTAGES = (3, 4)
 """Numeric columns; all others are 0 or 1."""
@@ -83,7 +83,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "coding", [coding], CODINGS)
+    checked_choices(NAME, "coding", [coding], CODINGS)
     X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())
     names = tuple(f"school {k + 1}" for k in range(task[-1] + 1))
     check_counts(NAME, {"schools": len(names), "pupils": len(y), "features": X.shape[1]})

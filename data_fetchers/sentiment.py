@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import chosen, read_lines
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, ngram_lengths, review_tasks
-from data_fetchers.fetch import Archive, fetch
+from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -31,11 +31,7 @@ LICENCE = "unstated"
 CITATION = cited("blitzer2007biographies")
 # The archive is the canonical origin, but reading a file in it means reading everything before it,
 # mostly the unlabelled reviews; so the public copy comes first, with the archive as a fallback.
-FILES = listed(
-    NAME,
-    pinned("RyosukeOzaki/Logistic-Regression", "9ec5348a0cd608863ef3bf9ee5d1c4c57baf81c8"),
-    Archive("https://www.cs.jhu.edu/~mdredze/datasets/sentiment/processed_acl.tar.gz"),
-)
+FILES = listed(NAME)
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 NUMBERINGS = ("shared", "by_domain")
@@ -113,8 +109,8 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    names = chosen(NAME, "domains", domains, DOMAINS)
-    chosen(NAME, "numbering", [numbering], NUMBERINGS)
+    names = checked_choices(NAME, "domains", domains, DOMAINS)
+    checked_choices(NAME, "numbering", [numbering], NUMBERINGS)
     lengths = ngram_lengths(NAME, ngrams)
     if min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")

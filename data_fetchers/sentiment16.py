@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import chosen, read_lines
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -25,7 +25,7 @@ LICENCE = "unstated"
 CITATION = cited("liu2017adversarial")
 FOLDER = "sentiment"
 """The folder of the files, shared with the same collection's other version."""
-FILES = listed(NAME, pinned("ccsasuke/man", "b57b4c14340db1ca7bffb5d9737b7c2601dc8df2", "data"))
+FILES = listed(NAME)
 
 DOMAINS = tuple(dict.fromkeys(Path(file.path).name.split(".")[0] for file in FILES))
 FILMS = ("MR", "imdb")
@@ -91,7 +91,7 @@ def load(
         An option is wrong, or the parsed counts are not as expected.
     """
     amazon = [name for name in DOMAINS if name not in FILMS]
-    names = chosen(NAME, "domains", amazon if domains is None else domains, DOMAINS)
+    names = checked_choices(NAME, "domains", amazon if domains is None else domains, DOMAINS)
     lengths = ngram_lengths(NAME, ngrams)
     by_path = {file.path: file for file in FILES}
     reviews: dict[str, list[Review]] = {name: [] for name in names}

@@ -32,8 +32,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import chosen, read_lines
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import checked_choices, read_lines
 from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks, in_given_order
@@ -42,14 +42,7 @@ from omtl.util.errors import UserError
 NAME = "sentiment25"
 LICENCE = "unstated"
 CITATION = cited("blitzer2007biographies", "yu2018diverse")
-FILES = listed(
-    NAME,
-    pinned(
-        "Gorov/DiverseFewShot_Amazon",
-        "7417f3d7fec58a31150678213491cb4a2d290917",
-        "Amazon_few_shot",
-    ),
-)
+FILES = listed(NAME)
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""
@@ -125,7 +118,7 @@ def load(
         An option is wrong, or the parsed counts are not as expected.
     """
     large = [name for name in DOMAINS if name not in FEW]
-    names = chosen(NAME, "domains", large if domains is None else domains, DOMAINS)
+    names = checked_choices(NAME, "domains", large if domains is None else domains, DOMAINS)
     lengths = ngram_lengths(NAME, ngrams)
     if at_most is not None and at_most < 1:
         raise UserError(f"{NAME}: at_most must be 1 or more, not {at_most}.")

@@ -22,10 +22,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_files
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import weighted
-from data_fetchers._matlab import joined_cells, matlab, signed
+from data_fetchers._matlab import joined_cells, matlab, signed_labels
 from data_fetchers._tasks import sampled, selected, sizes
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
@@ -34,15 +34,7 @@ from omtl.util.errors import UserError
 NAME = "spam"
 LICENCE = "unstated"
 CITATION = cited("bickel2006ecml")
-FILES = listed(
-    NAME,
-    pinned("JingxiXu/humble-peer-amtl", "d26ca787a4b5139653304f6e8a4e5df50f0d2b10"),
-    pinned(
-        "shohoku11wrj/Spam-Filter",
-        "36b41aabee9f953bd799a8a0bc4993d80a9b23cd",
-        "SpamFilterData/evaluation_data_labeled/task_a_lab",
-    ),
-)
+FILES = listed(NAME)
 
 
 def parse(content: bytes) -> Tasks:
@@ -62,7 +54,7 @@ def parse(content: bytes) -> Tasks:
         inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
         label, task = joined_cells(inboxes, held["Y"], "an inbox", "e-mails")
         X = sparse.vstack(inboxes, format="csr")
-        return Tasks(X, signed(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
+        return Tasks(X, signed_labels(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
 
 
 def parse_inboxes(contents: Sequence[bytes]) -> Tasks:
@@ -130,7 +122,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    [kind] = chosen(NAME, "challenge", [challenge], ("task_b", "task_a"))
+    [kind] = checked_choices(NAME, "challenge", [challenge], ("task_b", "task_a"))
     of_kind = [file for file in FILES if file.path.startswith("task_a") == (kind == "task_a")]
     contents = [fetch(NAME, file, home=home).read_bytes() for file in of_kind]
     emails = parse(contents[0]) if kind == "task_b" else parse_inboxes(contents)
@@ -138,6 +130,6 @@ def load(
     words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices)), "nonzeros": X.nnz}
     where = NAME if kind == "task_b" else f"{NAME}, task A"
     check_counts(where, words | sizes(emails, "e-mails", "spam"))
-    inboxes = selected(emails, chosen(NAME, "users", users, emails.names))
+    inboxes = selected(emails, checked_choices(NAME, "users", users, emails.names))
     inboxes = replace(inboxes, X=weighted(NAME, sparse.csr_array(inboxes.X), value))
     return sampled(NAME, inboxes, per_task, sample_seed)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data_fetchers._checks import chosen
+from data_fetchers._checks import checked_choices
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import RealTasks, Tasks
 from omtl.util.errors import UserError
@@ -37,7 +37,7 @@ def step_std(name: str, size: float, size_is: str) -> float:
     UserError
         If `size_is` is neither ``variance`` nor ``std``.
     """
-    chosen(name, "kind of size", [size_is], POWERS)
+    checked_choices(name, "kind of size", [size_is], POWERS)
     return size ** POWERS[size_is]
 
 
@@ -309,7 +309,7 @@ def lifelong_gaussians(
     UserError
         If an option is invalid.
     """
-    chosen("lifelong_gaussians", "kinds", [kinds], KINDS)
+    checked_choices("lifelong_gaussians", "kinds", [kinds], KINDS)
     std = step_std("lifelong_gaussians", spread, spread_is)
     second = np.arange(n_tasks) >= (n_tasks + 1) // 2
     place = (second & (kinds == "shifted")).astype(int)

@@ -21,8 +21,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from scipy import sparse
 
-from data_fetchers._checks import chosen
-from data_fetchers._columns import check_numeric, names_of, notes_on, some
+from data_fetchers._checks import checked_choices
+from data_fetchers._columns import check_numeric, some, table_notes, task_names_of
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
@@ -75,7 +75,7 @@ class Table(Tasks):
     notes: tuple[str, ...] = ()
 
 
-def place(path: str) -> Path:
+def table_path(path: str) -> Path:
     """Return a file's path; relative paths start in the user's own folder, or the current one."""
     return (own_folder() or Path.cwd()) / Path(path).expanduser()
 
@@ -189,7 +189,7 @@ def _unreadable(path: str, fault: OSError) -> UserError:
 
 
 def _found(path: str) -> Path:
-    found = place(path)
+    found = table_path(path)
     if not found.is_file():
         raise UserError(
             f"{path}: there is no such file in {found.parent}; mend dataset.options.path"
@@ -220,7 +220,7 @@ def _columns(table: pyarrow.Table, options: Options) -> Parsed:
     if None in label:
         raise UserError(f"row {label.index(None) + 1} has no {options.label}")
     return Parsed(
-        np.column_stack(columns), label, names_of(options.task, table[options.task]), used
+        np.column_stack(columns), label, task_names_of(options.task, table[options.task]), used
     )
 
 
@@ -274,7 +274,7 @@ def _npz(path: Path, options: Options) -> Parsed:
         column = pyarrow.array(tasks.astype(tasks.dtype.newbyteorder("=")))
     except pyarrow.ArrowException as fault:
         raise UserError(f"task is of type {tasks.dtype}, which cannot name tasks") from fault
-    return Parsed(X, y.tolist(), names_of("task", column), range(1, X.shape[1] + 1))
+    return Parsed(X, y.tolist(), task_names_of("task", column), range(1, X.shape[1] + 1))
 
 
 READERS: dict[str, Callable[[Path, Options], Parsed]] = {
@@ -298,7 +298,7 @@ SUFFIXES = {
 def _tasks(parsed: Parsed, options: Options) -> Table:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.path, parsed.X
-    chosen(path, "one_class", [options.one_class], ("refuse", "keep"))
+    checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))
     if X.shape[0] == 0:
         raise UserError(f"{path}: it has no row")
     if X.shape[1] == 0:
@@ -312,13 +312,13 @@ def _tasks(parsed: Parsed, options: Options) -> Table:
             "out, or fill it in"
         )
     y = _signs(path, parsed.label, options.labels)
-    names = chosen(path, "tasks", _asked(path, options.tasks), _in_order(parsed.task))
+    names = checked_choices(path, "tasks", _asked(path, options.tasks), _in_order(parsed.task))
     number = {name: k for k, name in enumerate(names)}
     task = np.array([number.get(name, -1) for name in parsed.task], dtype=np.int64)
     kept = np.flatnonzero(task >= 0)
     rows = X[kept] if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X[kept])
     notes = tuple(
-        f"{path}: {note}" for note in notes_on(parsed.X, parsed.task, parsed.features, names)
+        f"{path}: {note}" for note in table_notes(parsed.X, parsed.task, parsed.features, names)
     )
     table = Table(rows.astype(np.float64), y[kept], task[kept], names, notes)
     for name, rows_of in zip(names, in_given_order(table), strict=True):

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed, pinned
-from data_fetchers._checks import check_counts, chosen
+from data_fetchers._catalogue import cited, listed
+from data_fetchers._checks import check_counts, checked_choices
 from data_fetchers._features import weighted
 from data_fetchers._matlab import matlab
 from data_fetchers._tasks import in_tasks
@@ -33,7 +33,7 @@ from omtl.util.seeds import generator
 NAME = "tdt2"
 LICENCE = "unstated"
 CITATION = cited("cai2005document")
-FILES = listed(NAME, pinned("jiangelle/Mat-data-time", "1125d509f310a11cdcc690e4d2c669ed453bb568"))
+FILES = listed(NAME)
 
 N_CATEGORIES = 30
 NEGATIVES = ("all", "balanced")
@@ -149,7 +149,7 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    chosen(NAME, "negatives", [negatives], NEGATIVES)
+    checked_choices(NAME, "negatives", [negatives], NEGATIVES)
     n_tasks = N_CATEGORIES if categories is None else categories
     if not 1 <= n_tasks <= N_CATEGORIES:
         raise UserError(f"{NAME}: categories must be 1 to {N_CATEGORIES}, not {categories}.")

@@ -25,7 +25,7 @@ from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, sp
 from omtl.reproduction.record import FILE, collect, frame, line, play, write, write_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
-from omtl.util.paths import CONF, kept
+from omtl.util.paths import CONF, home_folder
 from omtl.util.signals import ended
 from omtl.util.status import DONE, FAILED
 from omtl.util.user_folder import refuse_missing
@@ -103,9 +103,9 @@ def main(arguments: Sequence[str]) -> int:
             parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         sys.argv = ["omtl run", *given]
         try:  # Hydra's output folder
-            (kept() / "runs").mkdir(parents=True, exist_ok=True)
+            (home_folder() / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as fault:
-            raise cannot_write(kept() / "runs", fault) from fault
+            raise cannot_write(home_folder() / "runs", fault) from fault
         try:
             _job()
         except FAULTS as fault:

@@ -160,9 +160,9 @@ def request_of(options: argparse.Namespace) -> Any:
 
 def print_json(content: Any) -> None:
     """Print JSON, with infinity as ``"inf"`` and NaN as null."""
-    from omtl.util.strict_json import strict
+    from omtl.util.result_files import strict_json
 
-    print(strict(content))
+    print(strict_json(content))
 
 
 def tell_written(paths: Iterable[Any]) -> None:

@@ -30,10 +30,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line per check of each learner; fail if any check fails."""
-    from omtl.util.user_folder import use
+    from omtl.util.user_folder import use_folder
 
     is_config = options.file.suffix == ".yaml"
-    use(options.file.absolute().parents[1 if is_config else 0])
+    use_folder(options.file.absolute().parents[1 if is_config else 0])
 
     from omtl.experiment.discover_learners import learners_in
     from omtl.reference.conformance import FAIL, look_at

@@ -19,7 +19,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def known_names() -> dict[str, list[str]]:
     """Return the names that each argument accepts."""
-    from data_fetchers import names
+    from data_fetchers import data_set_names
     from omtl.experiment.composition import GROUPS
     from omtl.experiment.config import options
     from omtl.tables.plan import descriptions
@@ -29,7 +29,7 @@ def known_names() -> dict[str, list[str]]:
         "table": tables,
         "figure": list(descriptions("figure")),
         "what": [*tables, *descriptions("figure")],
-        "names": list(names()),
+        "names": list(data_set_names()),
         "selection": options("selection"),
         "parallel": options("parallel"),
         "search": options("search"),

@@ -23,7 +23,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the site and print the path of its front page."""
     from omtl.site.build import build
-    from omtl.util.paths import CHECKOUT, kept
+    from omtl.util.paths import CHECKOUT, home_folder
 
-    default = kept() / "site" if CHECKOUT else Path("site")
+    default = home_folder() / "site" if CHECKOUT else Path("site")
     tell_written([build(options.output or default)])

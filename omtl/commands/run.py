@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from omtl.util import user_folder
 
     if options.config_dir is not None:
-        user_folder.use(options.config_dir)
+        user_folder.use_folder(options.config_dir)
     given = vars(options)
     _refuse(given)
     flags = ("multirun", "resolve", "hydra_help", "shell_completion")

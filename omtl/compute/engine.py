@@ -38,8 +38,8 @@ from omtl.experiment.schema import choose
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
-from omtl.util.paths import kept
-from omtl.util.raised import describe
+from omtl.util.paths import home_folder
+from omtl.util.raised import describe_fault
 from omtl.util.user_folder import VARIABLE, make_importable
 
 BACKENDS = ["sequential", "threading", "loky", "dask", "ray"]
@@ -136,8 +136,8 @@ def compute_unit(unit: Unit) -> Result | Failure:
         return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
     except Exception as fault:  # one failure must not affect other units
         if isinstance(fault, OSError) and fault.errno in FULL:
-            raise cannot_write(fault.filename or kept(), fault) from fault
-        return Failure(f"{unit.name}: {describe(fault)}")
+            raise cannot_write(fault.filename or home_folder(), fault) from fault
+        return Failure(f"{unit.name}: {describe_fault(fault)}")
 
 
 _local = threading.local()

@@ -25,7 +25,7 @@ import numpy as np
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import cannot_write
-from omtl.util.paths import kept
+from omtl.util.paths import home_folder
 
 FILE = "units.db"
 
@@ -171,7 +171,7 @@ class Store:
     @staticmethod
     def default() -> Store:
         """Return the store of this checkout."""
-        return Store(kept() / "store")
+        return Store(home_folder() / "store")
 
     def save(self, unit: Unit, result: Result) -> None:
         """Store a unit's result unless it is stored already.

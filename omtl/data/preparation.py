@@ -32,10 +32,10 @@ def with_unit_rows(tasks: Tasks) -> Tasks:
     """Return the tasks with each example divided by its Euclidean norm (a zero row stays zero)."""
     norm = np.sqrt(square_norms(tasks.X))
     scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
-    return scaled(tasks, scale)
+    return scaled_rows(tasks, scale)
 
 
-def scaled(tasks: Tasks, scale: np.ndarray) -> Tasks:
+def scaled_rows(tasks: Tasks, scale: np.ndarray) -> Tasks:
     """Return the tasks with each example multiplied by a number."""
     if isinstance(tasks.X, sparse.csr_array):
         return replace(tasks, X=sparse.csr_array(sparse.diags_array(scale) @ tasks.X))

@@ -173,12 +173,12 @@ def rounds(
 ) -> Stream:
     """Return a stream of rounds of shuffled examples, in which tasks that run out sit out.
 
-    The parameters are those of `shuffled` and `rounds_of`.
+    The parameters are those of `shuffled` and `dealt_rounds`.
     """
-    return rounds_of(shuffled(tasks, shuffle), deal, n_nodes, n_checkpoints)
+    return dealt_rounds(shuffled(tasks, shuffle), deal, n_nodes, n_checkpoints)
 
 
-def rounds_of(
+def dealt_rounds(
     orders: list[np.ndarray],
     deal: np.random.Generator,
     n_nodes: int = 1,

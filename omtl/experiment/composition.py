@@ -41,9 +41,9 @@ from omtl.experiment.specs import (
     refuse_unfit,
 )
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF, kept
+from omtl.util.paths import CONF, home_folder
 
-OmegaConf.register_new_resolver("omtl_home", lambda: str(kept()), replace=True)
+OmegaConf.register_new_resolver("omtl_home", lambda: str(home_folder()), replace=True)
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
 """The errors that Hydra raises for a wrong override or config."""

@@ -13,12 +13,12 @@ import joblib
 from packaging.requirements import Requirement
 
 import data_fetchers
-from data_fetchers.fetch import place_of
+from data_fetchers.fetch import local_path
 from omtl.experiment.config import option_files
 from omtl.util import user_folder
 from omtl.util.compile_cache import own_home
 from omtl.util.files import IN_WORK
-from omtl.util.paths import ROOT, kept
+from omtl.util.paths import ROOT, home_folder
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
 """`BAD` prevents something from working; a `NOTE` is something to add when needed."""
@@ -112,7 +112,7 @@ def _called(name: str) -> str:
 
 def _kept() -> list[dict[str, str]]:
     findings = []
-    folders = {kept() / name: what for name, what in KEPT.items()}
+    folders = {home_folder() / name: what for name, what in KEPT.items()}
     if (home := own_home()) is not None:
         folders[home] = "compiled code"
     for folder, what in folders.items():
@@ -137,12 +137,12 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
 def _data() -> list[dict[str, str]]:
     findings = []
-    for name in data_fetchers.names():
+    for name in data_fetchers.data_set_names():
         one = data_fetchers.data_set(name)
         if not one.FILES:
             continue
         folder = data_fetchers.folder_of(one)
-        there = [place_of(folder, file) for file in one.FILES]
+        there = [local_path(folder, file) for file in one.FILES]
         lacking = [
             file.path
             for file, path in zip(one.FILES, there, strict=True)

@@ -19,8 +19,7 @@ from omtl.figures.plan import Figure
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
-from omtl.util.folding import unfold
-from omtl.util.result_files import rows_in
+from omtl.util.result_files import rows_in, unfold
 
 COLUMNS = (
     *("figure", "panel", "part", "reading", "selection"),

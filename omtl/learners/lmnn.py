@@ -34,7 +34,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.metric_learning.descent import Solution, minimise
-from omtl.metric_learning.models import Model, Neighbours
+from omtl.metric_learning.models import MetricModel, Neighbours
 from omtl.metric_learning.quadratic_forms import all_distances
 from omtl.util.errors import UserError
 
@@ -102,7 +102,7 @@ class MTLMNN(NamedTuple):
         """
         _check_parameters(self)
         tasks = neighbours_of(X, y, task, n_tasks, self.n_neighbors)
-        model = Model(tasks, self.gamma, self.gamma0)
+        model = MetricModel(tasks, self.gamma, self.gamma0)
         return minimise(model, self.mu, self.max_iter, self.tol)
 
     def fit(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:

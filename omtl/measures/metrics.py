@@ -87,7 +87,7 @@ def test_absolute(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.mean(errors) if task is None else errors[task])
 
 
-def total(name: str) -> Callable[[Arrays, int, int | None], float]:
+def total_of(name: str) -> Callable[[Arrays, int, int | None], float]:
     """Return the metric that sums an array over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
@@ -96,7 +96,9 @@ def total(name: str) -> Callable[[Arrays, int, int | None], float]:
     return of
 
 
-def share(some: str, of_all: str, times: float = 1.0) -> Callable[[Arrays, int, int | None], float]:
+def share_of(
+    some: str, of_all: str, times: float = 1.0
+) -> Callable[[Arrays, int, int | None], float]:
     """Return the metric that is one array's share of another, each summed over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
@@ -131,7 +133,7 @@ COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
 REAL = ("absolute", "examples"), ("square", "examples")
 
-error = share(*COUNTS, times=100.0)
+error = share_of(*COUNTS, times=100.0)
 """The cumulative error rate: mistakes per hundred predictions."""
 
 HIGHER: dict[str, Any] = {"worst": 0.0, "lower_is_better": False}
@@ -152,16 +154,18 @@ METRICS = {
         Metric("error", "%", error, COUNTS, worst=100.0),
         Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
         Metric("auc", "", auc, ("auc",), **HIGHER),
-        Metric("accuracy", "%", share(*TESTED, times=100.0), TESTED, **HIGHER),
-        Metric("right", "", share(*TESTED), TESTED, **HIGHER),
-        Metric("wrong", "", share(*COUNTS), COUNTS, worst=1.0),
-        Metric("absolute_error", "", share(*REAL[0]), REAL[0]),
-        Metric("square_error", "", share(*REAL[1]), REAL[1]),
+        Metric("accuracy", "%", share_of(*TESTED, times=100.0), TESTED, **HIGHER),
+        Metric("right", "", share_of(*TESTED), TESTED, **HIGHER),
+        Metric("wrong", "", share_of(*COUNTS), COUNTS, worst=1.0),
+        Metric("absolute_error", "", share_of(*REAL[0]), REAL[0]),
+        Metric("square_error", "", share_of(*REAL[1]), REAL[1]),
         Metric("test_absolute_error", "", test_absolute, ("test_absolute",)),
         Metric("correlation", "", correlation, ("correlation",), ranked=False, **HIGHER),
-        Metric("nsv", "examples", total("updates"), ("updates",)),  # those that changed the weights
-        Metric("mistakes", "examples", total("mistakes"), ("mistakes",)),
-        Metric("queries", "labels", total("queries"), ("queries",)),
+        Metric(
+            "nsv", "examples", total_of("updates"), ("updates",)
+        ),  # those that changed the weights
+        Metric("mistakes", "examples", total_of("mistakes"), ("mistakes",)),
+        Metric("queries", "labels", total_of("queries"), ("queries",)),
         Metric("seconds", "s", seconds, ("seconds",), timing=True),
         Metric("time", "s", seconds, ("seconds",), timing=True),
     )

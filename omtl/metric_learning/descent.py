@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.metric_learning.models import Model, Parts, Stack
+from omtl.metric_learning.models import MetricModel, Stack, Variables
 from omtl.metric_learning.quadratic_forms import (
     DENSE,
     Edges,
@@ -59,7 +59,7 @@ class Distances(NamedTuple):
 class Point(NamedTuple):
     """The solver's variables, and the resulting distances of all tasks."""
 
-    Z: Parts
+    Z: Variables
     distances: tuple[Distances, ...]
 
 
@@ -90,7 +90,7 @@ class Solution(NamedTuple):
     converged: bool
 
 
-def minimise(model: Model, mu: float, max_iter: int, tol: float) -> Solution:
+def minimise(model: MetricModel, mu: float, max_iter: int, tol: float) -> Solution:
     """Minimise a model's cost and its tasks' losses, with the variables in the cone.
 
     A step starts where the momentum leads, goes against the gradient and is projected onto the
@@ -180,7 +180,7 @@ class Objective:
     mu : float
     """
 
-    def __init__(self, model: Model, mu: float):
+    def __init__(self, model: MetricModel, mu: float):
         self.model = model
         self.tasks = model.tasks
         self.mu = mu
@@ -195,7 +195,7 @@ class Objective:
         self.first = [np.zeros(len(known) + 1, dtype=np.int64) for known in self.known]
         """The start of each example's pairs, and the end of the last one's, by task."""
 
-    def search(self, Z: Parts) -> int:
+    def search(self, Z: Variables) -> int:
         """Add all pairs with a loss, and return how many were missing."""
         missing = 0
         for t, task in enumerate(self.tasks):
@@ -207,7 +207,7 @@ class Objective:
             missing += found
         return missing
 
-    def at(self, Z: Parts) -> Point:
+    def at(self, Z: Variables) -> Point:
         """Return the point with the variables `Z`."""
         distances = []
         for t, (task, pairs) in enumerate(zip(self.tasks, self.pairs, strict=True)):
@@ -230,18 +230,18 @@ class Objective:
         """Return the objective with a hinge whose start is quadratic over a width, possibly 0."""
         total = self.model.cost(point.Z)
         for found, first in zip(point.distances, self.first, strict=True):
-            push = hinge(found.targets, found.pairs, first, width)
+            push = hinge_sum(found.targets, found.pairs, first, width)
             total += (1.0 - self.mu) * found.targets.sum() + self.mu * push
         return float(total)
 
-    def value_and_gradient(self, point: Point, width: float) -> tuple[float, Parts]:
+    def value_and_gradient(self, point: Point, width: float) -> tuple[float, Variables]:
         """Return `value` and its gradient; the width is not 0."""
         total, graphs = self.value(point, width), []
         for task, found, (start, end), first in zip(
             self.tasks, point.distances, self.pairs, self.first, strict=True
         ):
             n, n_neighbors = task.targets.shape
-            pull, push = slopes(found.targets, found.pairs, first, width)
+            pull, push = hinge_slopes(found.targets, found.pairs, first, width)
             pull *= self.mu
             pull += 1.0 - self.mu
             active = np.flatnonzero(push > 0.0)
@@ -280,7 +280,7 @@ class Objective:
 
 
 @kept(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
-def hinge(targets, pairs, first, width):
+def hinge_sum(targets, pairs, first, width):
     """Return the sum of [1 + d²(i, j) - d²(i, l)]_+ over pairs (i, l) and target neighbours j.
 
     The hinge is quadratic from 0 to the width, and lower by width / 2 beyond. The pairs of example
@@ -301,8 +301,8 @@ def hinge(targets, pairs, first, width):
 
 
 @kept(nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
-def slopes(targets, pairs, first, width):
-    """Return the slopes of `hinge` in the distance of each target, and minus those in each pair's.
+def hinge_slopes(targets, pairs, first, width):
+    """Return the slopes of `hinge_sum` in each target's distance, and minus those in each pair's.
 
     Shapes: (n, n_neighbors) and (n_pairs,).
     """

@@ -11,7 +11,7 @@ from omtl.metric_learning.quadratic_forms import Edges, quadratic_form, squares,
 Stack = np.ndarray
 """Symmetric matrices, shape (n_matrices, n_features, n_features)."""
 
-Parts = tuple[np.ndarray, ...]
+Variables = tuple[np.ndarray, ...]
 """The solver's variables: symmetric matrices of different sizes."""
 
 
@@ -49,7 +49,7 @@ def span_of(X: np.ndarray) -> Span | None:
     return Span(basis, X @ basis)
 
 
-class Model:
+class MetricModel:
     """The solver's variables M_0, M_1, ..., all in the cone, the metrics M_0 + M_t, and their cost.
 
     M_t starts at 0, and its gradient consists of rows of task t: it is stored in a basis of their
@@ -67,11 +67,11 @@ class Model:
         self.unit = np.eye(tasks[0].X.shape[1])
         self.spans = [span_of(known.X) for known in tasks]
         sizes = [len(self.unit) if span is None else span.basis.shape[1] for span in self.spans]
-        self.start: Parts = (self.unit, *(np.zeros((size, size)) for size in sizes))
+        self.start: Variables = (self.unit, *(np.zeros((size, size)) for size in sizes))
         self.pace = np.append(1.0 / len(tasks), np.ones(len(tasks)))
         """The step of each variable relative to the others'."""
 
-    def whole(self, Z: Parts) -> Stack:
+    def whole(self, Z: Variables) -> Stack:
         """Return M_0, M_1, ... in the space of the features."""
         own = [
             part if span is None else symmetric_product(span.basis @ part, span.basis)
@@ -79,12 +79,12 @@ class Model:
         ]
         return np.stack([Z[0], *own])
 
-    def metrics(self, Z: Parts) -> Stack:
+    def metrics(self, Z: Variables) -> Stack:
         """Return the tasks' metrics."""
         parts = self.whole(Z)
         return parts[0] + parts[1:]
 
-    def images(self, Z: Parts, t: int) -> tuple[np.ndarray, np.ndarray]:
+    def images(self, Z: Variables, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return two arrays A and B with A Bᵀ = X M Xᵀ, of the task's rows and metric."""
         X, span = self.tasks[t].X, self.spans[t]
         if span is None:
@@ -93,12 +93,12 @@ class Model:
         metric += Z[1 + t]
         return span.rows @ metric, span.rows
 
-    def cost(self, Z: Parts) -> float:
+    def cost(self, Z: Variables) -> float:
         """Return the regulariser."""
         own = sum(squares(part) for part in Z[1:])
         return self.gamma0 * squares(Z[0] - self.unit) + self.gamma * own
 
-    def gradient(self, Z: Parts, graphs: list[Edges]) -> Parts:
+    def gradient(self, Z: Variables, graphs: list[Edges]) -> Variables:
         """Return the objective's gradient, from the variables and the tasks' graphs."""
         common = 2.0 * self.gamma0 * (Z[0] - self.unit)
         own = []

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.examples import Examples
-from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.rules import Example, Play, Shape
 from omtl.learners.lifelong import AKLO, alpha
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, refuse_dropped
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
@@ -83,7 +82,7 @@ class Accumulated(NamedTuple):
         return so_far
 
 
-def measure(
+def measure_accumulation(
     learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
 ) -> Accumulated:
     """Play a stream of an example per round from a new state and return what is measured.
@@ -134,15 +133,13 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If a row is empty, or a feature was dropped (`omtl.data.preparation.prepared_data`), so that
         norms of weights are incomplete.
     """
-    source = setting.source
-    here = square_norms(source.tasks.X)
-    if not np.allclose(here, source.square_norm, rtol=1e-9, atol=0.0) or not here.all():
-        raise UserError(
-            "protocol accumulation: the data set has empty rows, or features of one example alone, "
-            "which are dropped; it needs a data set without, as norms of the weights miss them"
-        )
+    refuse_dropped(setting.source, "accumulation")
+    if not setting.source.square_norm.all():
+        raise UserError("protocol accumulation: the data set has empty rows; leave them out")
     examples, stream, shape = setting.played()
-    records = [measure(learner, examples, stream, shape)._asdict() for learner in learners]
+    records = [
+        measure_accumulation(learner, examples, stream, shape)._asdict() for learner in learners
+    ]
     arrays = by_learner(records)
     arrays["diverged"] = arrays["diverged"][:, 0]
     arrays["examples"] = np.array(shape.n_examples)

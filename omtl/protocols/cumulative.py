@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.kernel.play import ZERO_SCORES, play
 from omtl.kernel.points import play_points
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, counts_of
 from omtl.util.errors import check_known
 
 NEEDS = ("score", "update")
@@ -49,8 +49,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
             for trace, found in played
         ]
     )
-    arrays["examples"] = np.array(shape.n_examples)
-    arrays["seen"] = stream.start[stream.checkpoint]
+    arrays |= counts_of(shape, stream)
     if by_task:
         parts = np.split(examples.task[stream.example], arrays["seen"][:-1])
         counts = [np.bincount(part, minlength=shape.n_tasks) for part in parts]

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from omtl.data import streams
 from omtl.data.examples import Examples
-from omtl.data.preparation import PreparedData, in_order, scaled
+from omtl.data.preparation import PreparedData, in_order, scaled_rows
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import play
@@ -36,7 +36,7 @@ score_compiled = loop(score_slowly)
 
 
 @dataclass(frozen=True)
-class Part:
+class HeldOutPart:
     """Training examples in stream order, and held-out examples.
 
     They are rows of one matrix, because a learner may read earlier rows again.
@@ -73,7 +73,7 @@ def taken(source: PreparedData, which: np.ndarray, unit_rows: bool) -> PreparedD
     some, square_norm = source.tasks.taken(which), source.square_norm[which]
     if unit_rows:
         scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
-        some, square_norm = scaled(some, scale), square_norm * scale**2
+        some, square_norm = scaled_rows(some, scale), square_norm * scale**2
     return PreparedData(some, square_norm, source.sha256)
 
 
@@ -90,7 +90,7 @@ def together(one: PreparedData, other: PreparedData) -> PreparedData:
     return PreparedData(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
 
 
-def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> Part:
+def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> HeldOutPart:
     """Return a part of a repeat: number 0 is the whole split, its folds follow."""
     source = taken(setting.source, learnt, setting.protocol["unit_rows_to_learn"])
     rest = taken(setting.source, held_out, unit_rows=False)
@@ -99,7 +99,7 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
     order = np.concatenate([stream.example, learnt.size + np.arange(held_out.size)])
     examples, ordered = in_order(together(source, rest), stream._replace(example=order))
     played = ordered._replace(example=ordered.example[:n])
-    return Part(examples, played, setting.shape(examples, played), ordered.example[n:])
+    return HeldOutPart(examples, played, setting.shape(examples, played), ordered.example[n:])
 
 
 def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
@@ -121,7 +121,7 @@ def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
 STREAMS = {"rounds": in_rounds, "pooled": pooled, "lifelong": streams.lifelong}
 
 
-def parts_of(setting: Setting) -> list[Part]:
+def split_parts(setting: Setting) -> list[HeldOutPart]:
     """Return the split of a repeat, and the parts of its cross-validation if there is one.
 
     Raises
@@ -136,7 +136,7 @@ def parts_of(setting: Setting) -> list[Part]:
     return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
 
 
-def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
+def scores_of(learner: Any, state: Any, part: HeldOutPart) -> tuple[np.ndarray, int]:
     """Return the held-out examples' scores, with 0 for those not finite, and the number of these.
 
     Parameters
@@ -152,18 +152,18 @@ def scores_of(learner: Any, state: Any, part: Part) -> tuple[np.ndarray, int]:
     return np.where(wild, 0.0, scores), int(np.count_nonzero(wild))
 
 
-def area_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
+def area_of_each(scores: np.ndarray, part: HeldOutPart) -> np.ndarray:
     """Return the area under each task's ROC curve, shape (n_tasks,)."""
     return areas(scores, part.y, part.task, part.shape.n_tasks)
 
 
-def area_of_all(scores: np.ndarray, part: Part) -> np.ndarray:
+def area_of_all(scores: np.ndarray, part: HeldOutPart) -> np.ndarray:
     """Return the area under the ROC curve of all examples, for every task."""
     one_task = np.zeros(scores.size, dtype=np.int64)
     return np.repeat(areas(scores, part.y, one_task, 1), part.shape.n_tasks)
 
 
-def accuracy_of_each(scores: np.ndarray, part: Part) -> np.ndarray:
+def accuracy_of_each(scores: np.ndarray, part: HeldOutPart) -> np.ndarray:
     """Return each task's share of examples with the correct sign of the score."""
     right = part.y * scores > 0.0
     n_tasks = part.shape.n_tasks
@@ -197,7 +197,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If the protocol does not fit the data.
     """
     protocol = setting.protocol
-    parts = parts_of(setting)
+    parts = split_parts(setting)
     tests, validates = MEASURES[protocol["test_by"]], MEASURES[protocol["validate_by"]]
     whole, *rest = parts
     records: list[dict[str, Any]] = []

@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.examples import Examples
-from omtl.data.rows import square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares
 from omtl.kernel.rules import Example, Play, penalty, proximity
-from omtl.protocols.setting import Setting, by_learner
-from omtl.util.errors import UserError
+from omtl.protocols.setting import Setting, by_learner, counts_of, refuse_dropped
 
 BY_CHECKPOINT = (
     *("checkpoint_mistakes", "checkpoint_loss", "checkpoint_penalty", "checkpoint_proximity"),
@@ -111,7 +109,7 @@ class Sums(NamedTuple):
         return passed
 
 
-def measure(
+def measure_objective(
     learner: Any, examples: Examples, stream: Stream, shape: Any, compiled: bool = True
 ) -> dict[str, np.ndarray]:
     """Play a stream from a new state and return the measurements.
@@ -165,14 +163,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If a feature was dropped (`omtl.data.preparation.prepared_data`): norms of weights are
         incomplete.
     """
-    source = setting.source
-    if not np.allclose(square_norms(source.tasks.X), source.square_norm, rtol=1e-9, atol=0.0):
-        raise UserError(
-            "protocol objective: the data set has features of one example alone, which are "
-            "dropped; it needs a data set without such features, as norms of the weights miss them"
-        )
+    refuse_dropped(setting.source, "objective")
     examples, stream, shape = setting.played()
-    arrays = by_learner([measure(learner, examples, stream, shape) for learner in learners])
-    arrays["examples"] = np.array(shape.n_examples)
-    arrays["seen"] = stream.start[stream.checkpoint]
-    return arrays
+    found = [measure_objective(learner, examples, stream, shape) for learner in learners]
+    return by_learner(found) | counts_of(shape, stream)

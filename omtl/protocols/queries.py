@@ -19,7 +19,7 @@ from omtl.data.streams import first_part
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.protocols.cumulative import zero_score
-from omtl.protocols.heldout import Part, part_of, scores_of
+from omtl.protocols.heldout import HeldOutPart, part_of, scores_of
 from omtl.protocols.setting import Setting, by_learner, found_in
 from omtl.protocols.splits import split
 from omtl.util.errors import UserError
@@ -31,7 +31,7 @@ TRACED = False
 """Whether mistakes are noted along the stream; rules without hindsight look at them there."""
 
 
-def part_to_learn(setting: Setting) -> Part:
+def queried_part(setting: Setting) -> HeldOutPart:
     """Return the training examples in order, and the held-out ones.
 
     Raises
@@ -53,7 +53,7 @@ def part_to_learn(setting: Setting) -> Part:
     return begun(part_of(setting, 0, np.sort(order[n_test:]), np.sort(order[:n_test])), setting)
 
 
-def begun(part: Part, setting: Setting) -> Part:
+def begun(part: HeldOutPart, setting: Setting) -> HeldOutPart:
     """Return a part of which only the protocol's `share` of the examples is learnt from."""
     stream = first_part(part.stream, setting.protocol["share"])
     return replace(part, stream=stream, shape=setting.shape(part.examples, stream))
@@ -65,7 +65,7 @@ def weights_of(learner: Any, state: Any, shape: Shape) -> np.ndarray:
     X = np.tile(np.eye(d), (K, 1))
     task = np.repeat(np.arange(K), d)
     rows = Examples(rows_of(X), np.ones(K * d), task, square_norms(X))
-    part = Part(rows, None, shape, np.arange(K * d))  # type: ignore[arg-type]
+    part = HeldOutPart(rows, None, shape, np.arange(K * d))  # type: ignore[arg-type]
     return scores_of(learner, state, part)[0].reshape(K, d)
 
 
@@ -88,7 +88,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     UserError
         If the protocol does not fit the data.
     """
-    part = part_to_learn(setting)
+    part = queried_part(setting)
     examples, shape, zero = part.examples, part.shape, zero_score(setting)
     K, pair = shape.n_tasks, setting.protocol["pair"]
     if pair is not None and shape.sparse:

@@ -16,8 +16,8 @@ from omtl.data.streams import in_given_order
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Example, Play, score
-from omtl.protocols.heldout import Part, part_of
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.heldout import HeldOutPart, part_of
+from omtl.protocols.setting import Setting, by_learner, counts_of
 from omtl.util.errors import UserError, check_known
 
 NEEDS = ("score", "update", "with_loss")
@@ -94,7 +94,7 @@ class Errors(NamedTuple):
         return lost, passed
 
 
-def part_to_learn(setting: Setting) -> Part:
+def regression_part(setting: Setting) -> HeldOutPart:
     """Return the training examples, task after task, and the held-out ones.
 
     Raises
@@ -117,7 +117,7 @@ def part_to_learn(setting: Setting) -> Part:
     return part_of(setting, 0, np.concatenate(learnt), np.concatenate(held_out))
 
 
-def measure(learner: Any, part: Part, compiled: bool = True) -> Errors:
+def measure_errors(learner: Any, part: HeldOutPart, compiled: bool = True) -> Errors:
     """Play a stream from a new state and return the measurements.
 
     Parameters
@@ -163,9 +163,12 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     """
     protocol = setting.protocol
     check_known("protocol.loss", protocol["loss"], LOSSES)
-    part = part_to_learn(setting)
-    found = [measure(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners]
-    y, counts = part.examples.y[found[0].held_out], np.array(part.shape.n_examples)
+    part = regression_part(setting)
+    found = [
+        measure_errors(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners
+    ]
+    totals = counts_of(part.shape, part.stream)
+    y, counts = part.examples.y[found[0].held_out], totals["examples"]
     tested = np.diff(found[0].first)
     of = np.repeat(np.arange(counts.size), tested)
     off = [np.bincount(of, np.abs(one.sums / counts[of] - y)) / tested for one in found]
@@ -176,6 +179,5 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         "test_absolute": np.stack(off),
         "diverged": np.array([one.diverged[0] for one in found]),
         "order": tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])],
-        "examples": counts,
-        "seen": part.stream.start[part.stream.checkpoint],
+        **totals,
     }

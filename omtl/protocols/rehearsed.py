@@ -29,7 +29,7 @@ from omtl.kernel.play import Trace, new_trace
 from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, Knowledge
 from omtl.protocols import cumulative
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, counts_of
 from omtl.util.errors import UserError
 
 NEEDS = cumulative.NEEDS
@@ -61,10 +61,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     examples, stream, shape = setting.played()
     zero = cumulative.zero_score(setting)
     played = [rehearse(learner, examples, stream, shape, zero) for learner in learners]
-    return by_learner(played) | {
-        "examples": np.array(shape.n_examples),
-        "seen": stream.start[stream.checkpoint],
-    }
+    return by_learner(played) | counts_of(shape, stream)
 
 
 def whole(source: PreparedData) -> PreparedData:

@@ -15,7 +15,7 @@ from omtl.data import streams
 from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import PreparedData, in_order
-from omtl.data.rows import SparseRows
+from omtl.data.rows import SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape, findings
 from omtl.util.errors import UserError
@@ -95,10 +95,10 @@ class Setting:
         return self.in_rounds(streams.shuffled(self.tasks, self.rng("shuffle"), run_out))
 
     def in_rounds(self, orders: list[np.ndarray]) -> Stream:
-        """Return rounds of each task's examples in this order (`omtl.data.streams.rounds_of`)."""
+        """Return rounds of each task's examples in this order (`streams.dealt_rounds`)."""
         n_nodes = self.n_nodes
         deal = self.rng("deal", n_nodes=n_nodes)
-        return streams.rounds_of(orders, deal, n_nodes, self.protocol["checkpoints"])
+        return streams.dealt_rounds(orders, deal, n_nodes, self.protocol["checkpoints"])
 
     def played(self) -> tuple[Examples, Stream, Shape]:
         """Return the examples in stream order, their stream, and what a learner knows of them."""
@@ -118,6 +118,27 @@ class Setting:
             n_examples=tuple(counts.tolist()),
             seed=int(self.rng("learner").integers(2**31)),
         )
+
+
+def refuse_dropped(source: PreparedData, protocol: str) -> None:
+    """Refuse a data set whose weights' norms lack features that were dropped.
+
+    Raises
+    ------
+    UserError
+        If the rows for learners are shorter than the whole ones
+        (`omtl.data.preparation.prepared_data`).
+    """
+    if not np.allclose(square_norms(source.tasks.X), source.square_norm, rtol=1e-9, atol=0.0):
+        raise UserError(
+            f"protocol {protocol}: the data set has features of one example alone, which are "
+            "dropped; it needs a data set without such features, as norms of the weights miss them"
+        )
+
+
+def counts_of(shape: Shape, stream: Stream) -> dict[str, np.ndarray]:
+    """Return ``examples``, by task, and ``seen``: how many come up to each checkpoint."""
+    return {"examples": np.array(shape.n_examples), "seen": stream.start[stream.checkpoint]}
 
 
 def by_learner(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:

@@ -16,12 +16,12 @@ from scipy import sparse
 from omtl.kernel.triplet_steps import Policy
 from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting, by_learner
-from omtl.protocols.similarity_training import Examples, Trained, batch, online, warm_up
+from omtl.protocols.similarity_training import ClassExamples, Trained, batch, online, warm_up
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
 
 
-class Parts(NamedTuple):
+class FoldParts(NamedTuple):
     """Rows of the parts of a repeat.
 
     Parameters
@@ -39,7 +39,7 @@ class Parts(NamedTuple):
     test: np.ndarray
 
 
-def parts_of(setting: Setting) -> Parts:
+def fold_parts(setting: Setting) -> FoldParts:
     """Return the parts of a repeat.
 
     ``protocol.validation`` determines the training part of the tested matrices: everything except
@@ -61,7 +61,7 @@ def parts_of(setting: Setting) -> Parts:
     train, test = dealt[at]
     held_out = dealt[(at + 1) % n_folds][1]
     fit = np.setdiff1d(train, held_out)
-    return Parts(train if kind == "within" else fit, fit, held_out, test)
+    return FoldParts(train if kind == "within" else fit, fit, held_out, test)
 
 
 def classes_of(setting: Setting) -> np.ndarray:
@@ -81,7 +81,7 @@ def classes_of(setting: Setting) -> np.ndarray:
     return label
 
 
-def as_seen(setting: Setting, pooled: bool) -> Examples:
+def as_seen(setting: Setting, pooled: bool) -> ClassExamples:
     """Return the examples unchanged, or as those of one task.
 
     ``protocol.pooled_classes`` says whether merged tasks share their classes (``shared``) or have
@@ -89,38 +89,12 @@ def as_seen(setting: Setting, pooled: bool) -> Examples:
     """
     tasks, label = setting.tasks, classes_of(setting)
     if not pooled:
-        return Examples(tasks.X, label, tasks.task, tasks.names)
+        return ClassExamples(tasks.X, label, tasks.task, tasks.names)
     kind = setting.protocol["pooled_classes"]
     check_known("protocol.pooled_classes", kind, ("shared", "apart"))
     if kind == "apart":
         label = label + tasks.task * (label.max() + 1)
-    return Examples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
-
-
-class Uncapped:
-    """Plays of a grid whose longest step was below C: any greater C gives the same play."""
-
-    def __init__(self) -> None:
-        self._longest: dict[Policy, tuple[float, int]] = {}
-        self._n_plays = 0
-
-    def of(self, learner: Any, n_tasks: int) -> int | None:
-        """Return the number of an earlier play that equals the learner's, or None."""
-        if hasattr(learner, "policy"):
-            policy = learner.policy(n_tasks)
-            longest, play = self._longest.get(policy._replace(C=math.inf), (math.inf, 0))
-            if longest <= policy.C:
-                self._n_plays += 1
-                return play
-        return None
-
-    def note(self, learner: Any, n_tasks: int, longest: float) -> None:
-        """Record the longest step of the next play."""
-        if hasattr(learner, "policy"):
-            policy = learner.policy(n_tasks)
-            if longest < policy.C:
-                self._longest[policy._replace(C=math.inf)] = (longest, self._n_plays)
-        self._n_plays += 1
+    return ClassExamples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -138,9 +112,11 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         up to each checkpoint. A learner whose C exceeds all steps of an earlier, otherwise equal
         one is not trained again: it gets that one's results, including its seconds.
     """
-    parts = parts_of(setting)
+    parts = fold_parts(setting)
     records: list[dict[str, Any]] = []
-    warm, uncapped = False, Uncapped()
+    warm = False
+    uncapped: dict[Policy, tuple[float, dict[str, Any]]] = {}
+    """By policies without their C: the longest step of an earlier play, and what it left."""
     for learner in learners:
         pooled = getattr(learner, "pooled", False)
         examples = as_seen(setting, pooled)
@@ -148,15 +124,16 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         if not warm:  # so that no measured training includes compilation
             warm_up(learner, examples, parts.fit, setting)
             warm = True
-        if (same := uncapped.of(learner, len(examples.names))) is not None:
-            records.append(records[same])
-            continue
+        policy = learner.policy(len(examples.names)) if hasattr(learner, "policy") else None
+        if policy is not None:  # a C above the longest step gives the same play
+            longest, record = uncapped.get(policy._replace(C=math.inf), (math.inf, {}))
+            if record and longest <= policy.C:
+                records.append(record)
+                continue
         fitted = train(learner, examples, parts.fit, setting)
         tested = (
             fitted if parts.train is parts.fit else train(learner, examples, parts.train, setting)
         )
-        longest = float(np.maximum(fitted.longest, tested.longest))
-        uncapped.note(learner, len(examples.names), longest)
         ranked = examples
         if pooled and setting.protocol["pooled_ranking"] == "by_task":
             ranked = as_seen(setting, pooled=False)
@@ -166,6 +143,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         )
         validation = _mean(validated).precision[-1]
         records.append(_arrays(tested, precise) | {"validation": validation})
+        longest = float(np.maximum(fitted.longest, tested.longest))
+        if policy is not None and longest < policy.C:
+            uncapped[policy._replace(C=math.inf)] = longest, records[-1]
     arrays = by_learner(records)
     return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
 
@@ -190,7 +170,7 @@ def _mean(by_task: list[Quality]) -> Quality:
 
 
 def qualities(
-    trained: Trained, examples: Examples, rows: np.ndarray, pooled: bool, setting: Setting
+    trained: Trained, examples: ClassExamples, rows: np.ndarray, pooled: bool, setting: Setting
 ) -> list[Quality]:
     """Return the quality of the rankings of a part, task by task.
 

@@ -26,7 +26,7 @@ BY_TASK = ("mistakes", "updates", "queries", "examples")
 """What is counted of each task's triplets; ``examples`` are the triplets themselves."""
 
 
-class Examples(NamedTuple):
+class ClassExamples(NamedTuple):
     """Rows with their classes and tasks, as the learner sees them.
 
     Shapes: `X` (n, n_features), dense or sparse; `label` and `task` (n,).
@@ -67,7 +67,9 @@ class Trained(NamedTuple):
     longest: float = math.inf
 
 
-def stream_of(examples: Examples, rows: np.ndarray, setting: Setting) -> Iterator[Triplets]:
+def triplet_stream(
+    examples: ClassExamples, rows: np.ndarray, setting: Setting
+) -> Iterator[Triplets]:
     """Yield the triplets of a repeat, the same for all learners that see the same tasks."""
     sampler = Sampler(examples.label, examples.task, rows, examples.names)
     options = setting.protocol
@@ -76,7 +78,7 @@ def stream_of(examples: Examples, rows: np.ndarray, setting: Setting) -> Iterato
 
 
 def state_of(
-    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+    learner: SimilarityLearner, examples: ClassExamples, rows: np.ndarray, setting: Setting
 ) -> Similarities:
     """Return a learner's matrices before a repeat's triplets."""
     n_tasks, of_tasks = len(examples.names), None
@@ -86,7 +88,7 @@ def state_of(
 
 
 def online(
-    learner: SimilarityLearner, examples: Examples, rows: np.ndarray, setting: Setting
+    learner: SimilarityLearner, examples: ClassExamples, rows: np.ndarray, setting: Setting
 ) -> Trained:
     """Train on a stream of triplets.
 
@@ -105,7 +107,7 @@ def online(
     counts = {name: np.zeros(n_tasks, dtype=np.int64) for name in BY_TASK}
     wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
     longest = 0.0
-    for triplets in stream_of(examples, rows, setting):
+    for triplets in triplet_stream(examples, rows, setting):
         drawn = draws.random(triplets.y.size)
         started = time.thread_time()
         taken = state.learn(triplets, drawn)
@@ -127,17 +129,17 @@ def online(
     return Trained(state.matrix, seconds, diverged, counts, longest=longest)
 
 
-def warm_up(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> None:
+def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting) -> None:
     """Compile what training runs: learn from one block, and discard the result."""
     if hasattr(learner, "warm"):
         learner.warm()
     elif not hasattr(learner, "fit"):
         state = state_of(learner, examples, rows, setting)
-        triplets = next(stream_of(examples, rows, setting))
+        triplets = next(triplet_stream(examples, rows, setting))
         state.learn(triplets, np.zeros(triplets.y.size))
 
 
-def batch(learner: Any, examples: Examples, rows: np.ndarray, setting: Setting) -> Trained:
+def batch(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting) -> Trained:
     """Train on all examples at once.
 
     ``protocol.metric_ranks_by`` says whether a metric M ranks by the similarity xᵀ M x' of eq. 1

@@ -20,7 +20,7 @@ from omtl.kernel.rules import Example, findings, is_compiled, open_round, score,
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
-from omtl.util.raised import describe
+from omtl.util.raised import describe_fault
 
 PASS, FAIL, WARNING = "pass", "fail", "warning"
 
@@ -378,7 +378,7 @@ def _looked(check: Check, learner: Any) -> Finding:
     except REFUSALS as fault:
         return Finding(check, FAIL, f"it cannot be compiled: {why(fault)}")
     except Exception as fault:  # any error in the learner's own code
-        return Finding(check, FAIL, describe(fault))
+        return Finding(check, FAIL, describe_fault(fault))
     return Finding(check, PASS, note or "")
 
 

@@ -23,8 +23,7 @@ from omtl.tables.layout import plural, with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.result_files import write_csv
-from omtl.util.strict_json import strict
+from omtl.util.result_files import strict_json, write_csv
 
 FILE = "result.json"
 """The name of a record in the folder of its run."""
@@ -126,7 +125,7 @@ def shown(name: str, mean: Any, std: Any) -> str:
 def write(record: Mapping[str, Any], folder: Path) -> Path:
     """Write a record into the folder of its run; return its path."""
     path = folder / FILE
-    write_whole(path, strict(record) + "\n")
+    write_whole(path, strict_json(record) + "\n")
     return path
 
 
@@ -197,7 +196,7 @@ def _numbers(
     if by_repeat:
         for number, point in enumerate(params):
             each = {name: float(array[number]) for name, array in values.items()}
-            yield about | {"repeat": number} | each | {"params": strict(point, indent=None)}
+            yield about | {"repeat": number} | each | {"params": strict_json(point, indent=None)}
         return
     row = about | {"n_repeats": len(params), "diverged": record["diverged"]}
     lost = bool(record["diverged"])
@@ -205,7 +204,7 @@ def _numbers(
         row[name] = np.nan if lost else float(array.mean())
         row[f"{name}_std"] = np.nan if lost or array.size < 2 else float(array.std(ddof=1))
     same = all(point == params[0] for point in params)
-    yield row | {"params": strict(params[0] if same else params, indent=None)}
+    yield row | {"params": strict_json(params[0] if same else params, indent=None)}
 
 
 def _numeric(column: pd.Series) -> bool:

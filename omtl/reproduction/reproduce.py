@@ -32,8 +32,7 @@ from omtl.tables.render import show
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.writing import folder_for, stem_of, write_machine, write_rows, write_table
-from omtl.util.folding import fold
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.result_files import as_csv, fold, write_all
 
 
 @dataclass(frozen=True)

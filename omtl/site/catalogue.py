@@ -117,7 +117,7 @@ def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[d
 
 def data_sets(sources: Sources) -> list[dict[str, Any]]:
     """Return all data sets, sorted by name."""
-    return [_data_set(name, sources) for name in data_fetchers.names()]
+    return [_data_set(name, sources) for name in data_fetchers.data_set_names()]
 
 
 def _data_set(name: str, sources: Sources) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
         "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
-        "counts": data_fetchers.totals(name),
+        "counts": data_fetchers.total_counts(name),
         "configs": configs,
         "columns": columns,
         "papers": list(dict.fromkeys(sources.tables[table].paper for _, table, *_ in columns)),

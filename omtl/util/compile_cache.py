@@ -83,7 +83,7 @@ class Compiled:
 
     def for_classes(self, classes: tuple[type, ...]) -> tuple[Any, Path | None]:
         """Return a function of numba's for these classes, and its folder if it is kept."""
-        folder = folder_of({self.function.__module__, *(kind.__module__ for kind in classes)})
+        folder = code_folder({self.function.__module__, *(kind.__module__ for kind in classes)})
         if folder is None:
             return njit(**self.options)(self.function), None
         remove_damaged(folder)
@@ -111,7 +111,7 @@ def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
     return tuple(found)
 
 
-def folder_of(modules: set[str]) -> Path | None:
+def code_folder(modules: set[str]) -> Path | None:
     """Return the folder for code made of some modules; None if it cannot be kept."""
     digest = hashlib.sha256()
     for module in sorted(modules - {"builtins"}):

@@ -47,7 +47,7 @@ def results_to_read(part: str = "reproduced") -> Path:
     return RESULTS if (RESULTS / part).exists() else SHIPPED / "results"
 
 
-def kept() -> Path:
+def home_folder() -> Path:
     """Return the folder for what is kept between runs: data and finished units.
 
     The environment variable ``OMTL_HOME`` names it. Without one it is ``.omtl`` in the checkout, or

@@ -22,7 +22,7 @@ def debug() -> None:
     os.environ[VARIABLE] = "1"
 
 
-def place_of(fault: BaseException, folder: Path) -> str:
+def line_in(fault: BaseException, folder: Path) -> str:
     """Return the innermost line in a folder's files that led to an error, or nothing."""
     inside = folder.resolve()
     for frame in reversed(traceback.extract_tb(fault.__traceback__)):
@@ -35,10 +35,10 @@ def place_of(fault: BaseException, folder: Path) -> str:
 def place_in_own(fault: BaseException) -> str:
     """Return the innermost line in the user's own folder that led to an error, or nothing."""
     folder = own_folder()
-    return "" if folder is None else place_of(fault, folder)
+    return "" if folder is None else line_in(fault, folder)
 
 
-def describe(fault: BaseException) -> str:
+def describe_fault(fault: BaseException) -> str:
     """Return the exception as text, with its line in the user's own folder.
 
     If tracebacks are on, the whole traceback follows.

@@ -1,15 +1,21 @@
-"""Result files: CSV as text, tables in Markdown, and writing several files of a folder."""
+"""Result files: CSV as text, strict JSON, tables in Markdown, and several files of a folder."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omtl.util.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
+
+APART = " "
+"""Separates the values of a field of folded rows."""
 
 
 def as_csv(rows: pd.DataFrame, digits: int | None = None) -> str:
@@ -50,3 +56,37 @@ def write_all(folder: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
 def markdown_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the lines of a table in Markdown."""
     return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
+
+
+def fold(rows: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return rows of text, with adjacent rows merged if they differ only in `columns`."""
+    same = [name for name in rows.columns if name not in columns]
+    folded = []
+    for _, each in groupby(rows.to_dict("records"), key=lambda row: [row[name] for name in same]):
+        run = list(each)
+        folded.append(run[0] | {name: APART.join(row[name] for row in run) for name in columns})
+    return type(rows)(folded, columns=rows.columns)
+
+
+def unfold(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows before folding."""
+    return [
+        {**row, **dict(zip(columns, values, strict=True))}
+        for row in rows
+        for values in zip(*(row[name].split(APART) for name in columns), strict=True)
+    ]
+
+
+def strict_json(content: Any, indent: int | None = 1) -> str:
+    """Return a value as strict JSON: infinity and NaN become ``"inf"`` and null."""
+    return json.dumps(_finite(content), indent=indent, ensure_ascii=False, default=str)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {str(key): _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None if math.isnan(content) else str(content)
+    return content

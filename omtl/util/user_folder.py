@@ -43,7 +43,7 @@ def refuse_missing() -> None:
         raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
 
 
-def use(folder: Path) -> None:
+def use_folder(folder: Path) -> None:
     """Set the user's own folder, in this process and those that it starts."""
     os.environ[VARIABLE] = str(folder.absolute())
     make_importable()
@@ -65,7 +65,7 @@ def find() -> None:
         ):
             return
         folder = here
-    use(folder)
+    use_folder(folder)
 
 
 def own_module(name: str) -> Path | None:

@@ -18,7 +18,7 @@ from omtl.experiment.host import host
 from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.result_files import markdown_table, write_csv
-from scripts.bench import estimators, learners, waits
+from scripts.bench import estimators, learners, scheduling, waits
 from scripts.bench.turns import QUICK, Effort, as_frame
 
 PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
     "growth": learners.growth,
     "similarities": learners.similarities,
     "grids": learners.grids,
+    "scheduling": scheduling.scheduling,
 }
 
 

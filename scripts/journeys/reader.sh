@@ -1,9 +1,6 @@
 # The reader of a paper, with the installed package and an empty folder: is that number right?
 set -eu
 omtl list tables | grep dom-table1
-omtl table dom-table1 --repeats 2 > table.txt
-grep 'DOM-I (Full)' table.txt
-test -f results/partial/dom-table1.csv
 omtl table dom-table1 --cell "DOM-I (Ring) on Synthetic" --repeats 2
 omtl explain dom-table1 "DOM-I (Ring) on Synthetic" > why.txt
 head -3 why.txt | grep verdict

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,33 +18,10 @@ from omtl.util.errors import UserError
 HEADER = "label,task,a\n"
 
 
-def _arrays(compress: Callable[..., None] = np.savez) -> bytes:
+def _arrays() -> bytes:
     content = io.BytesIO()
-    compress(content, X=np.ones((400, 3)), y=np.tile([-1, 1], 200), task=np.zeros(400))
+    np.savez_compressed(content, X=np.ones((400, 3)), y=np.tile([-1, 1], 200), task=np.zeros(400))
     return content.getvalue()
-
-
-def _method(number: int) -> bytes:
-    """Return an archive whose members say that they are compressed by another method."""
-    content = bytearray(_arrays())
-    for signature, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
-        start = 0
-        while (start := content.find(signature, start)) >= 0:
-            content[start + place : start + place + 2] = number.to_bytes(2, "little")
-            start += 4
-    return bytes(content)
-
-
-def _within(content: bytes, change: Callable[[bytearray, int], None]) -> bytes:
-    """Return an archive with the first member's compressed bytes changed."""
-    changed = bytearray(content)
-    name, extra = (int.from_bytes(content[at : at + 2], "little") for at in (26, 28))
-    change(changed, 30 + name + extra)
-    return bytes(changed)
-
-
-def _garble(content: bytearray, start: int) -> None:
-    content[start : start + 20] = b"\xff" * 20
 
 
 def _bomb() -> bytes:
@@ -65,13 +41,8 @@ BAD = {
     "text.csv": HEADER.encode() + b"1,\xff,2\n-1,\xff,3\n",
     "nul.csv": HEADER.encode() + b"a,0,2\na\0,0,3\n",
     "task.csv": HEADER.encode() + b"1,t,2\n-1,t\0,3\n",
-    "method.npz": _method(99),
-    "deflate64.npz": _method(9),
-    "garbled.npz": _within(_arrays(np.savez_compressed), _garble),
-    "not_deflated.npz": _method(8),
-    "not_bzip2.npz": _method(12),
-    "not_lzma.npz": _method(14),
-    "cut.npz": _arrays(np.savez_compressed)[:200],
+    "method.npz": _arrays().replace(b"\0\0\0\x08\0", b"\0\0\0\x63\0"),
+    "cut.npz": _arrays()[:200],
     "shape.npz": _bomb(),
     "empty.npz": b"",
     "list.npz": b"PK\x05\x06" + bytes(18),
@@ -102,23 +73,6 @@ def test_a_nul_byte_is_told(column: str, tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     with pytest.raises(UserError, match="row 3 has "):
         data_fetchers.load("table_file", path=str(path), labels=["a", "b"])
-
-
-def test_a_sealed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """And refused where an array is another one, though the archive is whole."""
-    path = tmp_path / "kept.npz"
-    arrays = {"column": np.array([0, 1]), "name": np.array("a")}
-    write_sealed(path, arrays)
-    assert {name: array.tolist() for name, array in read_sealed(path).items()} == {
-        "column": [0, 1],
-        "name": "a",
-    }
-    np.savez(path, **{**arrays, "column": np.array([0, 10**9]), "sha256": np.array("0" * 64)})
-    with pytest.raises(UserError, match="not those that its hash is of"):
-        read_sealed(path)
-    np.savez(path, **arrays)
-    with pytest.raises(UserError, match="not those that its hash is of"):
-        read_sealed(path)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 from archive_server import BODY, Reply, Server, files_in, remote
@@ -37,7 +35,7 @@ def test_sources_are_tried_in_order(server: Server, tmp_path: Path) -> None:
     assert files_in(tmp_path) == ["set/folder/file.txt"]
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 410, 416])
+@pytest.mark.parametrize("status", [400, 404, 416])
 def test_a_refusal_is_final(server: Server, tmp_path: Path, status: int) -> None:
     file = remote(server.serve("/file", Reply(b"", status), Reply()))
     with pytest.raises(DataMissing, match=rf"/file: {status} "):
@@ -46,7 +44,7 @@ def test_a_refusal_is_final(server: Server, tmp_path: Path, status: int) -> None
     assert files_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 503])
+@pytest.mark.parametrize("status", [429, 503])
 def test_a_passing_fault_is_tried_again(server: Server, tmp_path: Path, status: int) -> None:
     file = remote(server.serve("/file", Reply(b"", status), Reply()))
     assert fetch("set", file, home=tmp_path).read_bytes() == BODY
@@ -60,7 +58,7 @@ def test_a_lasting_fault_is_given_up(server: Server, tmp_path: Path) -> None:
     assert server.asked("/file") == [None] * 3
 
 
-@pytest.mark.parametrize("cut", [0, 1, len(BODY) // 2, len(BODY) - 1])
+@pytest.mark.parametrize("cut", [0, 1, len(BODY) - 1])
 @pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
 def test_a_broken_download_is_resumed(
@@ -74,12 +72,6 @@ def test_a_broken_download_is_resumed(
         assert second == (f"bytes={cut}-" if cut else None)
 
 
-def test_a_download_that_breaks_twice_is_resumed_twice(server: Server, tmp_path: Path) -> None:
-    file = remote(server.serve("/file", Reply(cut=1000), Reply(cut=500), Reply()))
-    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
-    assert server.asked("/file") == [None, "bytes=1000-", "bytes=1500-"]
-
-
 def test_a_download_resumed_in_another_version_starts_afresh_once(
     server: Server, tmp_path: Path
 ) -> None:
@@ -88,46 +80,12 @@ def test_a_download_resumed_in_another_version_starts_afresh_once(
     assert server.asked("/file") == [None, "bytes=1000-", None]
 
 
-def test_it_starts_afresh_no_more_than_once(server: Server, tmp_path: Path) -> None:
-    broken, other = Reply(cut=1000), Reply(BODY[::-1])
-    file = remote(server.serve("/file", broken, other, broken, other))
-    with pytest.raises(DataMissing, match="/file: sha256"):
-        fetch("set", file, home=tmp_path)
-    assert server.asked("/file") == [None, "bytes=1000-"] * 2
-
-
-def test_an_answer_from_beyond_the_break_is_refused(server: Server, tmp_path: Path) -> None:
-    beyond = Reply(BODY[2000:], 206, headers={"Content-Range": "bytes 2000-"})
-    file = remote(server.serve("/file", Reply(cut=1000), beyond))
-    with pytest.raises(DataMissing, match="from byte 2000 when asked for 1000"):
-        fetch("set", file, home=tmp_path)
-
-
-def test_a_server_that_shrinks_the_file_meanwhile_is_asked_afresh(
-    server: Server, tmp_path: Path
-) -> None:
-    shrunk = Reply(BODY[:10], ranges=False)
-    file = remote(server.serve("/file", Reply(cut=1000), shrunk, Reply()))
-    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
-
-
 @pytest.mark.parametrize("cut", [0, 1000])
 def test_a_stalled_server_times_out(server: Server, tmp_path: Path, cut: int) -> None:
     stalled = server.serve("/stalled", Reply(cut=cut, stall=True))
     file = remote(stalled, server.serve("/file", Reply()))
     assert fetch("set", file, home=tmp_path).read_bytes() == BODY
     assert len(server.asked("/stalled")) == 3
-
-
-def test_a_server_that_is_not_there_is_tried_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_download.time, "sleep", pytest.fail)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # without listening: connections are refused
-        file = remote(f"http://127.0.0.1:{taken.getsockname()[1]}/file")
-        with pytest.raises(DataMissing, match="cannot be reached"):
-            fetch("set", file, home=tmp_path)
 
 
 def test_a_redirect_to_a_local_file_is_not_followed(server: Server, tmp_path: Path) -> None:
@@ -157,18 +115,6 @@ def test_a_mirror_goes_before_the_sources(
     assert server.asked("/file") == []
 
 
-def test_the_argument_goes_before_the_environment(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMTL_DATA_MIRROR", server.url("/environment"))
-    server.serve("/argument/set/folder/file.txt", Reply())
-    fetch("set", remote(), home=tmp_path / "1", mirror=server.url("/argument"))
-    assert server.asked("/environment/set/folder/file.txt") == []
-    server.serve("/environment/set/folder/file.txt", Reply())
-    fetch("set", remote(), home=tmp_path / "2")
-    assert server.asked("/environment/set/folder/file.txt") == [None]
-
-
 def test_a_wrong_mirror_is_passed_over(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "mirror/set/folder"
     folder.mkdir(parents=True)
@@ -185,21 +131,6 @@ def test_another_kind_of_mirror_is_refused(tmp_path: Path, address: str) -> None
         fetch("set", remote(), home=tmp_path, mirror=address)
     assert address in str(raised.value)
     assert not isinstance(raised.value, DataMissing)
-
-
-def test_a_gzip_that_breaks_on_the_way_is_resumed(server: Server, tmp_path: Path) -> None:
-    packed = gzip.compress(BODY, compresslevel=0)
-    name = "/set/folder/file.txt.gz"
-    server.serve(name, Reply(packed, cut=100_000), Reply(packed))
-    assert fetch("set", remote(), home=tmp_path, mirror=server.url("")).read_bytes() == BODY
-    assert server.asked(name) == [None, "bytes=100000-"]
-
-
-def test_a_gzip_of_several_members_is_read_whole(tmp_path: Path) -> None:
-    folder = tmp_path / "set/folder"
-    folder.mkdir(parents=True)
-    (folder / "file.txt.gz").write_bytes(gzip.compress(BODY[:999]) + gzip.compress(BODY[999:]))
-    assert fetch("set", remote(), home=tmp_path).read_bytes() == BODY
 
 
 ENDLESS_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * (4 * len(BODY))
@@ -231,37 +162,3 @@ def test_offline_no_address_is_asked(
     with pytest.raises(DataMissing, match="not tried, as OMTL_OFFLINE is set"):
         fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
     assert server.requests == []
-
-
-def test_offline_a_folder_is_still_a_mirror(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMTL_OFFLINE", "1")
-    (tmp_path / "mirror/set/folder").mkdir(parents=True)
-    (tmp_path / "mirror/set/folder/file.txt").write_bytes(BODY)
-    monkeypatch.setenv("OMTL_DATA_MIRROR", str(tmp_path / "mirror"))
-    assert fetch("set", remote(), home=tmp_path / "home").read_bytes() == BODY
-
-
-def test_zero_is_not_offline(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMTL_OFFLINE", "0")
-    fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
-
-
-def test_servers_are_asked_for_plain_bytes(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An encoding of their choice would make positions those of other bytes."""
-    asked = []
-    handler: Any = server.RequestHandlerClass
-    answer = handler.do_GET
-
-    def noting(request: Any) -> None:
-        asked.append(request.headers["Accept-Encoding"])
-        answer(request)
-
-    monkeypatch.setattr(handler, "do_GET", noting)
-    fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
-    assert asked == ["identity"]

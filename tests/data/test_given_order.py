@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import data_fetchers
 from omtl.data.preparation import prepare, prepared_data
 from omtl.data.streams import Tasks
 from omtl.protocols.given_order import GivenOrder
-from omtl.util.errors import UserError
 
 PROTOCOL = {"checkpoints": 10, "join": "together"}
 
@@ -57,9 +55,3 @@ def test_tasks_join_one_after_the_other() -> None:
 def test_the_share_cuts_the_end() -> None:
     """A half of the rounds is played."""
     assert stream_of(drawn(), share=0.5).start.size - 1 == 20
-
-
-def test_a_wrong_join_is_told() -> None:
-    """With those that there are."""
-    with pytest.raises(UserError, match="choose from together, late"):
-        stream_of(drawn(), join="early")

@@ -13,11 +13,10 @@ from learner_cases import THOROUGH, Case, cases, compare, life
 from profiles import powers
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Stream, Tasks, lifelong
 from omtl.kernel.loop import run_compiled
 from omtl.kernel.play import new_trace, play
-from omtl.learners.lifelong import AKLO, HINGE, HYPERBOLIC, OGD, SQUARE, ZERO_ONE, Knowledge
+from omtl.learners.lifelong import AKLO, OGD, Knowledge
 from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
 from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
@@ -80,33 +79,6 @@ FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (
 DOUBLING = [each._replace(doubling=True) for each in FOUR]
 
 
-@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING, OGD(0.01), OGD(0.01, True)], ids=repr)
-def test_long_lives(learner: Any) -> None:
-    """Tasks of hundreds of examples, with many intervals of the doubling trick."""
-    compare(learner, life((300, 150, 257, 64)), plain=False)
-
-
-def test_the_first_task_has_no_base() -> None:
-    """It is learnt as ITOL learns it (algorithm 1: P_1 = O_1), clipped to [−1, 1]."""
-    case = life((40, 40))
-    first = case.tasks.task[case.stream.example] == case.tasks.task[case.stream.example[0]]
-    alone = recorded(OGD(0.5), case).scores[first]
-    for learner in FOUR:
-        got = recorded(learner._replace(lam=0.5), case).scores[first]
-        np.testing.assert_allclose(got, np.clip(alone, -1.0, 1.0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("learner", FOUR, ids=repr)
-def test_the_own_classifier_is_itols(learner: AKLO) -> None:
-    """What is kept of each task is the classifier that ITOL ends with, whatever the base says."""
-    case = life((30, 20, 25))
-    known, alone = recorded(learner, case).state, recorded(OGD(0.01), case).state
-    for k in range(3):
-        c = known.column[k]
-        np.testing.assert_allclose(known.total[c], alone.total[k], rtol=1e-12)
-        assert known.scale[c] == alone.scale[k] > 0.0
-
-
 def test_the_best_past_classifier_wins() -> None:
     """When a known task comes again under another name, AKLO Sum weighs its classifier most."""
     rng = np.random.default_rng(0)
@@ -122,14 +94,6 @@ def test_the_best_past_classifier_wins() -> None:
     assert state.losses[2, 0] < state.losses[2, 1]
 
 
-def test_unif_and_aklo_differ_only_by_weights() -> None:
-    """With one past classifier both give it all weight."""
-    case = life((30, 20))
-    for sample in (False, True):
-        one, other = (recorded(AKLO(0.01, sample, uniform), case) for uniform in (False, True))
-        np.testing.assert_array_equal(one.scores, other.scores)
-
-
 def test_an_unknown_horizon_doubles() -> None:
     """Where the learner is not told how many examples come, it does as `doubling` says."""
     case = life((30, 20, 25))
@@ -142,19 +106,6 @@ def test_an_unknown_horizon_doubles() -> None:
         ]
         for one, other in zip(*traces, strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-def test_seeds_decide_what_is_drawn() -> None:
-    """Sampling depends on the seed and on nothing that a sum depends on."""
-    case = life((30, 40, 40))
-    examples = examples_of(case.tasks)
-    for learner, differs in ((AKLO(0.01), False), (AKLO(0.01, sample=True), True)):
-        traces = [
-            play(learner, examples, case.stream, case.shape._replace(seed=seed))[0]
-            for seed in range(4)
-        ]
-        losses = {float(trace.checkpoint_loss[-1]) for trace in traces}
-        assert (len(losses) > 1) == differs
 
 
 def test_draws_follow_the_weights() -> None:
@@ -172,72 +123,6 @@ def test_draws_follow_the_weights() -> None:
     assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
 
 
-@pytest.mark.parametrize("learner", [AKLO(0.01), *DOUBLING], ids=repr)
-def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
-    """Scores are the same without them: no two examples share them."""
-    case = life((40, 30, 20), n_features=12)
-    rng = np.random.default_rng(3)
-    X = case.tasks.X * (rng.random(case.tasks.X.shape) < 0.2)
-    tasks = Tasks(
-        np.hstack([X, np.diag(rng.normal(size=len(X)))]), *(case.tasks.y, case.tasks.task, "abc")
-    )
-    whole = case._replace(tasks=tasks).sparse
-    reduced = prepared_data(whole.tasks)
-    assert reduced.tasks.X.shape[1] <= 12
-    examples, stream = in_order(reduced, case.stream)
-    traces = [
-        play(learner, examples_of(whole.tasks), whole.stream, whole.shape)[0],
-        play(learner, examples, stream, whole._replace(tasks=reduced.tasks).shape)[0],
-    ]
-    for one, other in zip(*traces, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
-
-
-# The readings' codes
-
-
-def test_alpha_falls_as_it_says() -> None:
-    """By the horizon of 4: to 0 in four equal steps, to a half, or to 4/7."""
-    from omtl.learners.lifelong import alpha
-
-    def all_of(fading: int, last: float, horizon: int) -> list[float]:
-        learner = AKLO(1.0, fading=fading, alpha_last=last)
-        return [alpha(learner, t, horizon) for t in range(1, 5)]
-
-    assert all_of(0, 0.0, 4) == [1.0, 0.75, 0.5, 0.25]
-    assert all_of(0, 0.5, 4) == [1.0, 0.875, 0.75, 0.625]
-    assert all_of(HYPERBOLIC, 0.0, 4) == [1.0, 4 / 5, 4 / 6, 4 / 7]
-    np.testing.assert_allclose(all_of(0, 0.0, 0), np.arange(1, 5) ** -0.5)
-
-
-def test_losses_are_what_they_say() -> None:
-    """One past classifier that says 3 and −0.5, of label +1."""
-    X = np.array([[1.0], [3.0], [-0.5]])
-    n = np.arange(4)
-    stream = Stream(n, n[:-1], np.zeros(3, dtype=np.int64), np.array([3]))
-    case = Case(Tasks(X, np.ones(3), np.array([0, 1, 1]), ("a", "b")), stream, np.eye(1))
-    wanted = {SQUARE: 0.0 + 2.25, ZERO_ONE: 0.0 + 1.0, HINGE: 0.0 + 1.5}
-    for loss, total in wanted.items():
-        assert recorded(AKLO(1.0, loss=loss), case).state.losses[1, 0] == total
-
-
-@pytest.mark.parametrize(
-    ("learner", "words"),
-    [
-        (OGD(0.0), "lam=0.0 must be positive"),
-        (AKLO(float("nan")), "lam=nan must be positive"),
-        (AKLO(1.0, clip=4), "clip=4 is not known; choose from 0 to 3"),
-        (AKLO(1.0, own_clip=-1), "own_clip=-1"),
-        (AKLO(1.0, fading=2), "fading=2"),
-        (AKLO(1.0, loss=3), "loss=3"),
-    ],
-)
-def test_unknown_parameters_are_refused(learner: Any, words: str) -> None:
-    """One sentence that names the parameter."""
-    with pytest.raises(UserError, match=words):
-        learner.new_state(life((2, 2)).shape)
-
-
 # Keeping knowledge
 
 
@@ -253,8 +138,8 @@ def parts(case: Case, cut: int) -> list[Case]:
     return [case._replace(stream=part(0, cut)), case._replace(stream=part(cut, n))]
 
 
-@pytest.mark.parametrize("cut", [1, 30, 45, 74, 90])
-@pytest.mark.parametrize("learner", [*FOUR, *DOUBLING], ids=repr)
+@pytest.mark.parametrize("cut", [30, 45])
+@pytest.mark.parametrize("learner", [FOUR[0], DOUBLING[2]], ids=repr)
 @pytest.mark.parametrize("sparse_rows", [False, True])
 def test_saved_loaded_and_continued(
     learner: AKLO, cut: int, sparse_rows: bool, tmp_path: Path

@@ -85,25 +85,6 @@ def test_grids(n_nodes: int, degrees: dict[int, int], n_edges: int) -> None:
     assert len(set(map(frozenset, grid(n_nodes)))) == n_edges == near.sum() / 2
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(2, 2), (3, 3), (3, 4)])
-def test_grid_neighbours_are_one_step_apart(rows: int, columns: int) -> None:
-    """Nodes are numbered row by row, and linked exactly where they are next to each other."""
-    near = adjacency(rows * columns, grid(rows * columns))
-    for i in range(rows * columns):
-        for j in range(rows * columns):
-            steps = abs(i // columns - j // columns) + abs(i % columns - j % columns)
-            assert near[i, j] == (steps == 1)
-
-
-def test_grid_of_four_is_a_ring() -> None:
-    """As the DOM paper notes (footnote 4), up to the nodes' numbers."""
-    assert sorted(adjacency(4, grid(4)).sum(axis=1)) == sorted(adjacency(4, ring(4)).sum(axis=1))
-    order = [0, 1, 3, 2]
-    np.testing.assert_array_equal(
-        adjacency(4, grid(4))[np.ix_(order, order)], adjacency(4, ring(4))
-    )
-
-
 @THOROUGH
 @given(networks(), st.booleans())
 def test_uniform_weights(near: np.ndarray, include_self: bool) -> None:
@@ -129,31 +110,6 @@ def test_metropolis_weights(near: np.ndarray) -> None:
     linked = near.copy()
     np.fill_diagonal(linked, 1.0)
     np.testing.assert_array_equal(mixing > 0, linked > 0)
-
-
-def test_weights_do_not_change_the_adjacency() -> None:
-    """Both kinds of weights leave the matrix that they are given as it is."""
-    near = adjacency(4, ring(4))
-    before = near.copy()
-    uniform_weights(near, include_self=True)
-    metropolis_weights(near)
-    np.testing.assert_array_equal(near, before)
-
-
-def test_uniform_weights_by_hand() -> None:
-    """A path of three nodes, with and without itself."""
-    path = [(0, 1), (1, 2)]
-    third = 1 / 3
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path), [[0.5, 0.5, 0], [third, third, third], [0, 0.5, 0.5]]
-    )
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path, include_self=False), [[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]]
-    )
-    np.testing.assert_allclose(
-        mixing_matrix(3, edges=path, weights="metropolis"),
-        [[2 / 3, third, 0], [third, third, third], [0, third, 2 / 3]],
-    )
 
 
 @THOROUGH
@@ -183,25 +139,13 @@ def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
     assert n_modes == np.linalg.matrix_rank(mixing, tol=1e-11)
 
 
-def test_the_full_network_has_one_mode() -> None:
-    """Combining everything leaves the mean only."""
-    decay, to_nodes, from_nodes = modes(mixing_matrix(9))
-    assert decay == pytest.approx([1.0])
-    np.testing.assert_allclose(to_nodes @ from_nodes, np.full((9, 9), 1 / 9), atol=1e-14)
-
-
-@pytest.mark.parametrize("edge", [(0, 4), (4, 0), (-1, 2), (0, 100)])
-def test_edges_that_leave_the_network_are_refused(edge: tuple[int, int]) -> None:
-    """The message names the edge, and how nodes are numbered."""
-    with pytest.raises(UserError, match=rf"edge \({edge[0]}, {edge[1]}\).*from 0"):
-        mixing_matrix(4, edges=[*ring(4), edge])
-
-
-@pytest.mark.parametrize("edge", [(0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3])
-def test_edges_that_are_no_pairs_of_numbers_are_refused(edge: tuple) -> None:
-    """Whatever is wrong with an edge is a user's mistake, not a traceback."""
-    with pytest.raises(UserError, match="edge"):
-        mixing_matrix(4, edges=[*ring(4), edge])
+@pytest.mark.parametrize(
+    "edge", [(0, 4), (4, 0), (-1, 2), (0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3]
+)
+def test_edges_that_are_no_pairs_of_nodes_are_refused(edge: object) -> None:
+    with pytest.raises(UserError) as fault:
+        mixing_matrix(4, edges=[*ring(4), edge])  # type: ignore[list-item]
+    assert f"edge {edge!r}" in str(fault.value)
 
 
 @pytest.mark.parametrize(
@@ -211,22 +155,6 @@ def test_networks_in_pieces_are_refused(edges: list, alone: list[int]) -> None:
     """The message names the nodes that cannot be reached."""
     with pytest.raises(UserError, match=rf"nodes \[{', '.join(map(str, alone))}\] cannot"):
         mixing_matrix(4, edges=edges)
-
-
-def test_unknown_names_are_refused() -> None:
-    """The message names what there is."""
-    with pytest.raises(UserError, match=r"no topology 'star'; choose from full, ring, grid"):
-        mixing_matrix(4, "star")
-    with pytest.raises(UserError, match=r"weights='even' is not known; choose from uniform"):
-        mixing_matrix(4, weights="even")
-
-
-@pytest.mark.parametrize("n_nodes", [0, -1])
-@pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_networks_without_nodes_are_refused(topology: str, n_nodes: int) -> None:
-    """A network needs a node."""
-    with pytest.raises(UserError):
-        mixing_matrix(n_nodes, topology)
 
 
 @pytest.mark.parametrize(
@@ -242,11 +170,3 @@ def test_directed_weights_are_refused(mixing: list[list[float]]) -> None:
     """Weights that differ by direction have no real modes."""
     with pytest.raises(UserError, match="no undirected network"):
         modes(np.array(mixing, dtype=float))
-
-
-@pytest.mark.parametrize("topology", ["ring", "star"])
-def test_large_networks(topology: str) -> None:
-    """Checking that a large network is connected does not overflow."""
-    n_nodes = 400
-    edges = ring(n_nodes) if topology == "ring" else [(0, i) for i in range(1, n_nodes)]
-    assert reachable(adjacency(n_nodes, edges)) == n_nodes

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import data_fetchers
-from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import prepared_data
 from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLLogDet
-from omtl.learners.selective import SelectivePerceptron
 from omtl.protocols import queries
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
@@ -29,23 +27,10 @@ def setting(seed: int = 0, **protocol: Any) -> Setting:
     )
 
 
-def test_counts_are_of_all_examples_once() -> None:
-    """A third is tested, the rest learnt from; who asks for all labels is told of all."""
-    learners = [MultiPerceptron(0.0), SelectivePerceptron(np.inf), SelectivePerceptron(0.3)]
-    found = queries.play_grid(learners, setting())
-    assert found["examples"].sum() == 200
-    assert found["tested"].sum() == 100
-    np.testing.assert_array_equal(found["queries"][0], found["examples"])
-    np.testing.assert_array_equal(found["queries"][1], found["examples"])
-    assert 0 < found["queries"][2].sum() < 150
-    np.testing.assert_array_equal(found["mistakes"][0], found["mistakes"][1])
-    assert np.all(found["right"] <= found["tested"])
-
-
 def test_weights_are_read_off_the_scores() -> None:
     """Scores of unit rows are the weights."""
     here = setting()
-    part = queries.part_to_learn(here)
+    part = queries.queried_part(here)
     learner = MultiPerceptron(2.0)
     _, state = queries.play(learner, part.examples, part.stream, part.shape)
     own, shared = state.own, state.shared
@@ -68,10 +53,4 @@ def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() ->
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.001])
 def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
     with pytest.raises(UserError, match=r"protocol\.test_share"):
-        queries.part_to_learn(setting(test_share=share))
-
-
-def test_mixing_is_not_asked_for() -> None:
-    """A centralised learner has no network, and the protocol still tells it a shape."""
-    part = queries.part_to_learn(setting())
-    np.testing.assert_array_equal(part.shape.mixing, mixing_matrix(3))
+        queries.queried_part(setting(test_share=share))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from data_fetchers._tasks import sampled
 from omtl.data.streams import Tasks
@@ -65,15 +64,6 @@ def test_the_first_examples_are_taken_without_a_seed() -> None:
     assert np.asarray(sampled("here", whole, 2, None).X)[:, 0].tolist() == [0, 1, 8, 9]
     half = sampled("here", whole, 2, None, positives=0.5)
     assert np.asarray(half.X)[:, 0].tolist() == [0, 3, 8, 13]
-
-
-def test_sparse_rows_stay_sparse() -> None:
-    """A sample of sparse rows has these rows."""
-    whole = few((6, 6), (3, 3))
-    thin = Tasks(sparse.csr_array(whole.X), whole.y, whole.task, whole.names)
-    part = sampled("here", thin, 3, 0)
-    assert isinstance(part.X, sparse.csr_array)
-    np.testing.assert_array_equal(part.X.toarray(), sampled("here", whole, 3, 0).X)
 
 
 @pytest.mark.parametrize(

@@ -74,32 +74,6 @@ def test_biased_tasks_have_as_much_noise_as_signal() -> None:
     assert np.mean(fits) == pytest.approx(4.0, abs=0.5)
 
 
-def test_labels_are_those_of_the_weights_where_nothing_changes() -> None:
-    """One weight vector tells all labels of a task, and none does where it changes sides."""
-    for swap_at, separable in ((1.0, True), (0.5, False)):
-        tasks = changing(swap_at=swap_at)
-        own = tasks.task == 1
-        X, y = np.asarray(tasks.X)[own] * tasks.y[own, None], tasks.y[own]
-        w = np.zeros(5)
-        for _ in range(2000):
-            wrong = X @ w <= 0.0
-            w += X[wrong].sum(axis=0) / len(y)
-        assert bool(np.all(X @ w > 0.0)) is separable
-
-
-def test_runs_of_labels() -> None:
-    """Neighbouring tasks are in opposite phase."""
-    y = changing(run=10).y.reshape(4, 4, 10)
-    assert y[0].tolist() == [[1.0] * 10, [-1.0] * 10] * 2
-    assert np.array_equal(y[1], -y[0])
-
-
-def test_drift_moves_the_weights() -> None:
-    """With the same random numbers otherwise, some labels differ, and later more than early."""
-    differ = (changing(drift=0.3).y != changing().y).reshape(4, 40)
-    assert differ[:, 20:].sum() > differ[:, :20].sum()
-
-
 def test_syn1_is_two_kinds_in_two_places() -> None:
     """25 tasks of 100 examples of each kind, about [10, 10] and [20, 5], of covariance I."""
     tasks = lifelong()
@@ -109,16 +83,6 @@ def test_syn1_is_two_kinds_in_two_places() -> None:
         X = np.asarray(tasks.X)[rows]
         np.testing.assert_allclose(X.mean(axis=0), place, atol=5.0 / np.sqrt(2_500))
         np.testing.assert_allclose(np.cov(X.T), np.eye(2), atol=0.15)
-
-
-def test_syn1_boundaries() -> None:
-    """Without spread, labels are sign(−x₁ + x₂) and sign(−x₁/4 + x₂)."""
-    tasks = lifelong(spread=0.0)
-    X, kind = np.asarray(tasks.X), tasks.task >= 25
-    wanted = np.where(kind, X[:, 1] - 0.25 * X[:, 0], X[:, 1] - X[:, 0]) > 0.0
-    np.testing.assert_array_equal(tasks.y > 0.0, wanted)
-    for k in (0, 49):
-        assert 20 < np.sum(tasks.y[tasks.task == k] > 0.0) < 80
 
 
 def test_syn2_is_one_place_with_opposite_labels() -> None:

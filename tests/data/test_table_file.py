@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
 import data_fetchers
 from data_fetchers.table_file import Table
@@ -180,3 +183,26 @@ def test_notes_name_features_that_lose_digits(n: int, tmp_path: Path) -> None:
     tasks = loaded(written(tmp_path / "a.csv", ["a", "b"], **columns))
     assert "become equal: id;" in tasks.notes[1]
     assert tasks.X[0, 2] == 2**53 - 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "svmlight", "npz"])
+def test_a_table_is_the_same_in_every_form(suffix: str, tmp_path: Path) -> None:
+    """Its examples, in the file's order; features are numbered from 1 where they have no names."""
+    path = tmp_path / f"a.{suffix}"
+    X = np.array([[0.5, 0.0, 2.0**53], [1.0, 2.0, 0.0], [0.0, 3.0, 1.0], [4.0, 1.0, 1.0]])
+    y, task = np.array([1, -1, -1, 1]), np.array([7, 7, 10, 10])
+    columns = {"task": task, "label": y, **{str(j + 1): X[:, j] for j in range(3)}}
+    if suffix == "npz":
+        np.savez(path, X=X, y=y, task=task)
+    elif suffix == "svmlight":
+        dump_svmlight_file(X, y, str(path), zero_based=False, query_id=task)
+    elif suffix == "csv":
+        pyarrow.csv.write_csv(pyarrow.table(columns), path)
+    else:
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    found = loaded(path)
+    rows = found.X.toarray() if isinstance(found.X, sparse.csr_array) else found.X
+    np.testing.assert_array_equal(rows, X)
+    assert (found.y.tolist(), found.task.tolist()) == (y.tolist(), [0, 0, 1, 1])
+    assert found.names == ("7", "10")
+    assert "become equal: 3;" in found.notes[1]

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks
-from omtl.data.validation import WIDEST, sound_rows
-from omtl.sklearn import AROW, COML, OSGL, ROMRDA, OMTLCovariance, PassiveAggressive
+from omtl.data.validation import WIDEST
+from omtl.sklearn import COML, PassiveAggressive
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -106,14 +106,7 @@ def test_an_index_beyond_the_weights_is_a_sentence_and_no_crash() -> None:
     assert "2147483639" in ended.stdout
 
 
-LEARNERS = [
-    PassiveAggressive(C=1.0),
-    AROW(),
-    COML(),
-    OMTLCovariance(),
-    OSGL(),
-    ROMRDA(),
-]
+LEARNERS = [PassiveAggressive(C=1.0), COML()]
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
@@ -147,24 +140,6 @@ def test_duplicates_of_a_data_set_are_added_up() -> None:
     assert found.X.nnz == 3
 
 
-@pytest.mark.parametrize("format_", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
-def test_all_formats_are_taken(format_: str) -> None:
-    """And make the same rows; canonical ones are not copied."""
-    found = sound_rows(good().asformat(format_))
-    assert isinstance(found, sparse.csr_array)
-    np.testing.assert_array_equal(found.toarray(), good().toarray())
-    X = good()
-    assert np.shares_memory(sound_rows(X).data, X.data)
-    assert np.shares_memory(sound_rows(X).indices, X.indices)
-
-
-def test_weights_that_fit_nowhere_are_a_sentence() -> None:
-    """A width near 2^31 asks for more memory than there is."""
-    X = sparse.csr_array((N, WIDEST - 1))
-    with pytest.raises(ValueError, match="do not fit into the memory"):
-        AROW().fit(X, np.tile([-1, 1], N // 2), np.arange(N), tasks=range(200))
-
-
 @pytest.mark.parametrize(
     ("y", "task", "told"),
     [
@@ -180,15 +155,3 @@ def test_labels_and_tasks_of_a_data_set(y: list, task: list, told: str) -> None:
     """They must belong to the rows; numbers of tasks are indices, too."""
     with pytest.raises(UserError, match=told):
         prepare(Tasks(np.ones((2, 3)), np.array(y), np.array(task), ("a",)))
-
-
-def test_features_of_a_data_set_are_finite() -> None:
-    """As those of estimators and of one's own tables are."""
-    with pytest.raises(UserError, match="not finite"):
-        prepare(Tasks(np.full((1, 3), np.inf), np.ones(1), np.zeros(1, dtype=np.int64), ("a",)))
-
-
-def test_rows_without_features_are_sound() -> None:
-    """Two pointers are then the same, which is no descent."""
-    X = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
-    assert sound_rows(X).toarray().tolist() == X.toarray().tolist()

@@ -10,7 +10,7 @@ from small_tables import BASELINES
 
 from omtl.data.examples import examples_of
 from omtl.data.preparation import in_order, prepared_data
-from omtl.data.streams import Tasks, in_given_order, rounds, rounds_of
+from omtl.data.streams import Tasks, dealt_rounds, in_given_order, rounds
 from omtl.experiment.playing import new_learner
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.kernel.play import play
@@ -58,7 +58,7 @@ def test_majority_by_hand() -> None:
     """+1 before the first label and at a tie; each task by its own labels; no support vectors."""
     y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
     tasks = tasks_of(np.ones((7, 2)), np.append(y, -1.0), np.array([0] * 6 + [1]))
-    stream = rounds_of(in_given_order(tasks), np.random.default_rng(0))
+    stream = dealt_rounds(in_given_order(tasks), np.random.default_rng(0))
     trace, state = play(Majority(), examples_of(tasks), stream, Shape(2, 2, np.eye(1)))
     # Task 0: +1 (tie), −1, −1, −1, +1 (tie), +1; task 1: +1.
     assert trace.mistakes.tolist() == [1 + 0 + 1 + 1 + 0 + 1, 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from omtl.learners.perceptron import Perceptron
 from omtl.util.code import (
     PACKAGES,
     _code_of,
-    _versions,
-    _without_docstrings,
     code_of,
     code_version,
 )
@@ -115,45 +112,22 @@ def test_a_module_of_a_package_counts_by_its_version() -> None:
     assert code_of("omtl.experiment.playing").packages <= PACKAGES.keys()
 
 
-def test_a_fix_of_python_changes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another minor version does."""
-    keys = []
-    for release in (("3", "12", "1"), ("3", "12", "2"), ("3", "13", "1")):
-        monkeypatch.setattr("platform.python_version_tuple", lambda release=release: release)
-        keys.append(_versions.__wrapped__(frozenset()))
-    assert keys[0] == keys[1] != keys[2]
-
-
-def test_bare_strings_do_not_count_however_many() -> None:
-    """A body of two of them is as empty as one of one."""
-    one, two = (ast.parse(f"def f():\n{strings}") for strings in (" 'a'\n", " 'a'\n 'b'\n"))
-    assert ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(two))
-
-
-def test_plain_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As those from a module are."""
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    (tmp_path / "mine.py").write_text("import step\n")
-    versions = set()
-    for number in (1, 2):
-        (tmp_path / "step.py").write_text(f"x = {number}")
-        _code_of.cache_clear()
-        versions.add(code_version("mine"))
-    _code_of.cache_clear()
-    assert len(versions) == 2
-
-
-def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To a folder above too."""
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+@pytest.mark.parametrize(
+    ("statement", "step"), [("import step", "step.py"), ("from ..step import x", "pack/step.py")]
+)
+def test_imports_are_followed(
+    statement: str, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change counts of the code alone: comments, docstrings and layout do not."""
     (tmp_path / "pack" / "sub").mkdir(parents=True)
     for name in ("pack/__init__.py", "pack/sub/__init__.py"):
         (tmp_path / name).touch()
-    (tmp_path / "pack" / "sub" / "mine.py").write_text("from ..step import x\n")
-    versions = set()
-    for number in (1, 2):
-        (tmp_path / "pack" / "step.py").write_text(f"x = {number}")
+    (tmp_path / "pack" / "sub" / "mine.py").write_text(statement)
+    versions = []
+    for text in ("x = 1", "'A docstring.'\nx  =  1  # a comment", "x = 2"):
+        (tmp_path / step).write_text(text)
+        monkeypatch.setenv("OMTL_OWN", str(tmp_path))
         _code_of.cache_clear()
-        versions.add(code_version("pack.sub.mine"))
+        versions.append(code_version("pack.sub.mine"))
     _code_of.cache_clear()
-    assert len(versions) == 2
+    assert versions[0] == versions[1] != versions[2]

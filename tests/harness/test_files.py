@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from omtl.commands import _main
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, write_whole
-from omtl.util.status import WRONG_USE
 
 
 def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,17 +30,6 @@ def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.Mo
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_home_that_cannot_be_written_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also where the folder is there and the one for Hydra's runs cannot be made."""
-    (tmp_path / "runs").write_text("no folder", encoding="utf-8")
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["omtl"])
-    assert _main.main(["run", "algorithm=pa", "repeats=1"]) == WRONG_USE
-    assert str(tmp_path / "runs") in capsys.readouterr().err
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
@@ -66,16 +53,6 @@ def test_a_file_is_written_where_there_are_no_locks(
     write_whole(tmp_path / "whole", "text")
     assert (tmp_path / "whole").read_text() == "text"
     assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
-
-
-def test_a_lock_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file in work, and none open."""
-    monkeypatch.setattr(fcntl, "flock", _failing(errno.EIO))
-    opened = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(WriteError, match="whole cannot be written"):
-        write_whole(tmp_path / "whole", "text")
-    assert list(tmp_path.iterdir()) == []
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
 
 
 def _failing(number: int) -> Any:

@@ -17,8 +17,7 @@ from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results, writing
 from omtl.tables.plan import describe
 from omtl.tables.request import Request
-from omtl.util.folding import fold, unfold
-from omtl.util.result_files import rows_in
+from omtl.util.result_files import fold, rows_in, unfold
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 

@@ -85,7 +85,9 @@ def test_theorem_1_fails_where_the_sum_is_clipped(each: bool) -> None:
     now = np.tile([1.0, -2990.0], (N, 1)), np.ones(N)
     case = one_life([right, strong, now])
     learner = AKLO(lam, alpha_last=1.0, clip=1 if each else 0)
-    got = accumulation.measure(learner, examples_of(case.tasks), case.stream, case.shape)
+    got = accumulation.measure_accumulation(
+        learner, examples_of(case.tasks), case.stream, case.shape
+    )
     base = got.weighed_errors[2, :2].min()
     printed = base + aklo.base_regret_printed(got.shares[2], 2)
     assert printed < 0.5 * N
@@ -180,7 +182,7 @@ def test_theorem_2_fails_for_one_example() -> None:
     lam = aklo.theorem_lam(1, radius=99.0, largest_norm=1.0, known=False)
     one = np.ones((1, 1))
     case = one_life([(one, np.ones(1)), (one, -np.ones(1)), (one, np.ones(1))])
-    got = accumulation.measure(
+    got = accumulation.measure_accumulation(
         AKLO(lam, doubling=True, clip=1), examples_of(case.tasks), case.stream, case.shape
     )
     base = got.weighed_errors[2, :2].min()

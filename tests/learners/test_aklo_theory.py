@@ -76,7 +76,7 @@ def test_measured_is_that_of_a_plain_transcription(
     dense = life((12, 20, 17, 9))
     case = dense.sparse if as_sparse else dense
     learner = AKLO(0.05, doubling=not known, clip=1 if each else 0)
-    got = accumulation.measure(
+    got = accumulation.measure_accumulation(
         learner, examples_of(case.tasks), case.stream, case.shape, compiled=compiled
     )
     trace, _ = play(learner, examples_of(case.tasks), case.stream, case.shape)
@@ -253,7 +253,7 @@ def test_drawn_errors_exceed_their_mean_seldom() -> None:
     case = life((40, 40, 40, 40, 40))
     for seed in range(200):
         shape = case.shape._replace(seed=seed)
-        got = accumulation.measure(
+        got = accumulation.measure_accumulation(
             AKLO(1.0, sample=True, alpha_last=1.0), examples_of(case.tasks), case.stream, shape
         )
         for k in np.flatnonzero(got.n_past == 4):

@@ -26,9 +26,8 @@ from omtl.figures.numbers import drawn_rows, show_figure
 from omtl.figures.panels.axes import HeatMap, Played
 from omtl.figures.panels.relations import relationship
 from omtl.figures.plan import plan_figure
-from omtl.learners.batch import ITL, STL
+from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
-from omtl.protocols import batch
 from omtl.protocols.splits import folds, split
 from omtl.reproduction.reproduce import make_figure
 from omtl.tables.request import Request
@@ -145,32 +144,10 @@ def test_smaller_training_sets_are_parts_of_larger_ones() -> None:
     assert sets[0] < sets[1] < sets[2]
 
 
-def test_training_rows_of_unit_norm() -> None:
-    """Only what is learnt from is divided by its norms."""
-    experiment = small("stl").patched({"protocol.*.unit_rows_to_learn": True})
-    setting = setting_of(experiment.unit(0, 0))
-    tasks = setting.tasks
-    train, test = split(tasks, 20, "plain", setting.rng("split"))
-    learnt = tasks.taken(train)
-    learnt.X[:] = learnt.X / np.linalg.norm(learnt.X, axis=1, keepdims=True)
-    fit = STL(**experiment.algorithm.fixed).fit(learnt, np.random.default_rng(0))
-    np.testing.assert_allclose(
-        compute(experiment.unit(0, 0)).arrays["auc"][0],
-        batch.areas_of(fit, tasks.taken(test)),
-    )
-
-
 def test_online_learners_are_refused() -> None:
     """In one sentence that says what to do."""
     with pytest.raises(UserError, match="PassiveAggressive learns online; choose a protocol"):
         compute(small("pa").unit(0, 0))
-
-
-def test_areas_that_are_not_there_do_not_count() -> None:
-    """A part of one class only has none; where no part has one, there is no mean."""
-    nothing = np.full(2, np.nan)
-    assert batch.mean_area([np.array([0.5, np.nan]), np.array([0.9, 1.0])]) == pytest.approx(0.8)
-    assert np.isnan(batch.mean_area([nothing, nothing]))
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

@@ -14,15 +14,11 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from omtl.data.preparation import prepared_data, with_unit_rows
-from omtl.data.rows import SparseRows
 from omtl.data.streams import Tasks
 from omtl.experiment.config import load_option
 from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
-from omtl.learners.dom import DA
-from omtl.learners.osmtl import OSMTLExponential
-from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
@@ -41,12 +37,6 @@ def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float
     )
     task = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     return Tasks(X, y, task, tuple(f"task {k}" for k in range(len(sizes))))
-
-
-def csr_of(rows: SparseRows) -> sparse.csr_array:
-    """Return rows as a matrix of six features."""
-    shape = (rows.indptr.size - 1, 6)
-    return sparse.csr_array((rows.values, rows.indices, rows.indptr), shape=shape)
 
 
 def setting_for(tasks: Tasks, **changed: Any) -> Setting:
@@ -82,20 +72,6 @@ def test_split_is_a_partition(seed: int, n_train: int, sampling: str, rare: floa
             fits = n_train - rarer // 2 <= np.sum(own) - rarer  # what the other class can give
             if fits:
                 assert min(got, n_train - got) == min(n_train // 2, rarer // 2)
-
-
-def test_plain_splits_vary_in_their_positives() -> None:
-    """Without strata the training examples' positives are hypergeometric."""
-    tasks = some_tasks(sizes=(400,))
-    got = [
-        np.sum(tasks.y[split(tasks, 100, "plain", np.random.default_rng(s))[0]] > 0)
-        for s in range(400)
-    ]
-    positives, n = np.sum(tasks.y > 0), tasks.y.size
-    share = positives / n
-    expected = 100 * share * (1 - share) * (n - 100) / (n - 1)
-    assert abs(np.mean(got) - 100 * share) < 4 * np.sqrt(expected / 400)
-    assert 0.7 * expected < np.var(got) < 1.4 * expected
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -187,32 +163,11 @@ def test_areas_of_the_last_weights(as_sparse: bool, sampling: str) -> None:
     np.testing.assert_array_equal(got["mistakes"][1], got["updates"][1])
 
 
-def test_validation_is_the_mean_over_the_folds() -> None:
-    """A learner that only remembers has the areas of an untrained one on every fold."""
-    setting = setting_for(some_tasks())
-    got = heldout.play_grid([PassiveAggressive(C=1e-300), PassiveAggressive()], setting)
-    parts = heldout.parts_of(setting)
-    assert len(parts) == 6
-    means = []
-    for part in parts[1:]:
-        _, state = heldout.play(PassiveAggressive(), part.examples, part.stream, part.shape)
-        scores, wild = heldout.scores_of(PassiveAggressive(), state, part)
-        assert wild == 0
-        means.append(np.nanmean(heldout.area_of_each(scores, part)))
-    np.testing.assert_allclose(got["validation"][1], np.mean(means), rtol=1e-12)
-
-
-def test_no_folds_no_validation_no_time() -> None:
-    """What is not asked for is not there."""
-    got = heldout.play_grid([Perceptron(0.1)], setting_for(some_tasks(), folds=0, timed=False))
-    assert not {"validation", "seconds"} & set(got)
-
-
 def test_measures() -> None:
     """One curve of all, and accuracies, are what they say."""
     setting = setting_for(some_tasks(), folds=0)
     learner = Perceptron(0.1, 1.0)
-    (part,) = heldout.parts_of(setting)
+    (part,) = heldout.split_parts(setting)
     _, state = heldout.play(learner, part.examples, part.stream, part.shape)
     scores, _ = heldout.scores_of(learner, state, part)
     y, task = part.y, part.task
@@ -232,7 +187,7 @@ def test_norms_of_training_examples_only() -> None:
     one, other = heldout.play_grid([learner], some), heldout.play_grid([learner], every)
     np.testing.assert_array_equal(one["updates"], other["updates"])
     assert np.abs(one["auc"] - other["auc"]).max() > 1e-3
-    (mine, *_), (its, *_) = heldout.parts_of(some), heldout.parts_of(every)
+    (mine, *_), (its, *_) = heldout.split_parts(some), heldout.split_parts(every)
     learnt, rest = mine.stream.example, mine.held_out
     np.testing.assert_allclose(mine.examples.square_norm[learnt], 1.0)
     np.testing.assert_allclose(
@@ -242,24 +197,6 @@ def test_norms_of_training_examples_only() -> None:
     np.testing.assert_allclose(
         mine.examples.rows.X[rest], its.examples.rows.X[rest] * norm[:, None], rtol=1e-12
     )
-
-
-@pytest.mark.parametrize("to_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_held_out_and_learnt_rows_have_the_same_weights(to_rows: Any) -> None:
-    """DA looks back at rows that it learnt from, which are not those held out."""
-    tasks = some_tasks()
-    (part,) = heldout.parts_of(setting_for(replace(tasks, X=to_rows(tasks.X)), folds=0))
-    learner = DA(eta=0.5, b=2.0)
-    _, state = heldout.play(learner, part.examples, part.stream, part.shape)
-    assert np.any(state.last.weight != 0.0)
-    learnt = replace(part, held_out=part.stream.example)
-    X = part.examples.rows.X if to_rows is np.asarray else csr_of(part.examples.rows).toarray()
-    of_held_out, of_learnt = (heldout.scores_of(learner, state, p)[0] for p in (part, learnt))
-    for k in range(3):
-        mine = part.task == k
-        w = np.linalg.lstsq(X[part.held_out][mine], of_held_out[mine], rcond=None)[0]
-        mine = learnt.task == k
-        np.testing.assert_allclose(X[learnt.held_out][mine] @ w, of_learnt[mine], rtol=1e-8)
 
 
 def test_features_of_one_example_stay_in_its_norm() -> None:
@@ -274,17 +211,6 @@ def test_features_of_one_example_stay_in_its_norm() -> None:
     np.testing.assert_allclose(taken.square_norm, 1.0)
 
 
-def test_pooled_order_has_one_example_a_round() -> None:
-    """All training examples once, of which OSMTL's tasks see only their own."""
-    setting = setting_for(some_tasks(), stream="pooled")
-    whole = heldout.parts_of(setting)[0]
-    assert whole.stream.start.size - 1 == 60
-    shared = heldout.play_grid([OSMTLExponential(0.7, 0.5, 1e9, 1.0)], setting)
-    # α + (1 − α) / 3 of C is all that ever comes to a task: the step of a perceptron.
-    same = heldout.play_grid([Perceptron(0.7 * (0.5 + 0.5 / 3.0), 1.0)], setting)
-    np.testing.assert_allclose(shared["auc"], same["auc"], rtol=1e-6)
-
-
 def test_scores_that_are_not_finite_are_counted() -> None:
     """A learner that overflows is marked as diverged, and gets areas nonetheless."""
     tasks = some_tasks()
@@ -292,15 +218,6 @@ def test_scores_that_are_not_finite_are_counted() -> None:
     got = heldout.play_grid([Perceptron(1e200, 1.0)], setting_for(tasks))
     assert got["diverged"][0] > 0
     assert np.all(np.isfinite(got["auc"][~np.isnan(got["auc"])]))
-
-
-def test_repeats_are_paired_and_repeatable() -> None:
-    """The same setting gives the same split, stream and numbers, to the byte."""
-    learner = OSMTLExponential(0.7, 0.5, 1.0, 1.0)
-    one, other = (heldout.play_grid([learner], setting_for(some_tasks())) for _ in range(2))
-    for name in set(one) - {"seconds"}:
-        np.testing.assert_array_equal(one[name], other[name])
-    assert one["found_relation"].shape == (1, 3, 3)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from omtl.kernel.losses import ABSOLUTE, HINGE, SQUARE, loss_of, slope
 from omtl.kernel.rules import Shape
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
-from omtl.protocols.heldout import Part
-from omtl.protocols.regression import measure
+from omtl.protocols.heldout import HeldOutPart
+from omtl.protocols.regression import measure_errors
 
 T, N, D = 40, 25, 10
 
@@ -80,8 +80,8 @@ def test_errors_are_those_of_the_authors_program(learner: Any) -> None:
         checkpoint=np.arange(100, T * N + 1, 100),
     )
     held_out = np.flatnonzero(np.arange(T * N) % N < 5)
-    part = Part(examples, stream, Shape(T, D, mixing_matrix(T)), held_out)
-    found = measure(learner, part)
+    part = HeldOutPart(examples, stream, Shape(T, D, mixing_matrix(T)), held_out)
+    found = measure_errors(learner, part)
     *means, test = PROGRAM[learner]
     np.testing.assert_allclose(
         found.checkpoint_absolute / stream.checkpoint, np.concatenate(means), rtol=1e-9
@@ -89,7 +89,7 @@ def test_errors_are_those_of_the_authors_program(learner: Any) -> None:
     errors = np.abs(found.sums / N - y[found.held_out])
     assert errors.mean() == pytest.approx(test, rel=1e-9)
     np.testing.assert_allclose(found.absolute.sum(), found.checkpoint_absolute[-1])
-    slow = measure(learner, part, compiled=False)
+    slow = measure_errors(learner, part, compiled=False)
     for name in ("absolute", "square", "sums"):
         np.testing.assert_allclose(getattr(slow, name), getattr(found, name), rtol=1e-9)
 

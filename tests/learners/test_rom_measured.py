@@ -46,7 +46,9 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
         for this in (case, case.sparse):
             for compiled in (True, False):
                 examples = examples_of(this.tasks)
-                got = objective.measure(learner, examples, this.stream, this.shape, compiled)
+                got = objective.measure_objective(
+                    learner, examples, this.stream, this.shape, compiled
+                )
                 for values, sums in (
                     (got["checkpoint_loss"], expected.losses),
                     (got["checkpoint_penalty"], expected.penalties),

@@ -11,15 +11,10 @@ import pytest
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Classes
 from omtl.experiment.config import load_option
-from omtl.experiment.playing import new_learner
-from omtl.experiment.specs import AlgorithmSpec
-from omtl.kernel.similarities import Similarities
-from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
+from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL
 from omtl.learners.untrained import Untrained
-from omtl.protocols import similarity as protocol
-from omtl.protocols import similarity_training as training
 from omtl.protocols.setting import Setting
-from omtl.protocols.similarity import parts_of, play_grid
+from omtl.protocols.similarity import fold_parts, play_grid
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
@@ -48,88 +43,28 @@ def setting_of(repeat: int = 0, **options: Any) -> Setting:
 
 def test_parts_of_the_repeats_are_folds() -> None:
     """Each example is tested in one repeat; validation is apart from what is fitted and tested."""
-    parts = [parts_of(setting_of(repeat)) for repeat in range(5)]
+    parts = [fold_parts(setting_of(repeat)) for repeat in range(5)]
     tested = np.concatenate([each.test for each in parts])
     np.testing.assert_array_equal(np.sort(tested), np.arange(240))
     for each in parts:
         assert not set(each.test) & set(each.train)
         np.testing.assert_array_equal(np.sort([*each.fit, *each.held_out]), np.sort(each.train))
-    apart = parts_of(setting_of(validation="apart"))
+    apart = fold_parts(setting_of(validation="apart"))
     assert apart.train is apart.fit
     np.testing.assert_array_equal(apart.test, parts[0].test)
 
 
-@pytest.mark.parametrize("pooled", [{}, {"pooled_classes": "apart", "pooled_ranking": "pooled"}])
-def test_what_a_play_leaves(pooled: dict[str, str]) -> None:
-    """Shapes, counts that belong together, and the same again from the same seed."""
-    grids = [
-        [OMTRSL(0.1, 2.0), OMTRSL(1e-12, 2.0)],
-        [OMTRSLActive(0.1, 2.0, 0.1)],
-        [OMTRSLRandom(0.1, 2.0, 0.3)],
-        [OGRSL(0.1)],
-    ]
-    for learners in grids:
-        arrays, again = (play_grid(learners, setting_of(**pooled)) for _ in range(2))
-        n, n_tasks = len(learners), 1 if learners == [OGRSL(0.1)] else 3
-        assert arrays["precision"].shape == arrays["average_precision"].shape == (n, 10)
-        assert arrays["mistakes"].shape == arrays["queries"].shape == (n, n_tasks)
-        assert arrays["examples"].sum() == arrays["seen"][-1] == 10 * 192
-        np.testing.assert_array_equal(
-            arrays["mistakes"].sum(axis=1), arrays["checkpoint_mistakes"][:, -1]
-        )
-        assert np.all(arrays["updates"] <= arrays["queries"])
-        assert np.all((arrays["precision"] >= 0.0) & (arrays["precision"] <= 100.0))
-        np.testing.assert_allclose(
-            arrays["precision"], arrays["precision_by_task"].mean(axis=1), rtol=1e-12
-        )
-        for name in set(arrays) - {"seconds"}:
-            np.testing.assert_array_equal(arrays[name], again[name], err_msg=name)
-    assert arrays["queries"].sum() == 10 * 192
-
-
 @pytest.mark.parametrize("validation", ["within", "apart"])
-def test_steps_that_are_never_capped_are_played_once(
-    validation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A grid leaves what its points leave one by one, but plays no C beyond the longest step."""
+def test_a_grid_leaves_what_its_points_leave(validation: str) -> None:
+    """A point whose C exceeds all steps of another has that one's arrays, times included."""
     setting = setting_of(validation=validation, triplets=2)
     learners = [OMTRSL(C, b) for b in (1.0, 8.0) for C in (0.01, 1e6, 1e9, 0.02)]
     alone = [play_grid([learner], setting) for learner in learners]
-    trained: list[Any] = []
-    online = protocol.online
-
-    def noted(learner: Any, *rest: Any) -> protocol.Trained:
-        trained.append(learner)
-        return online(learner, *rest)
-
-    monkeypatch.setattr(protocol, "online", noted)
     together = play_grid(learners, setting)
-    played = [learner for learner in learners if learner.C != 1e9]
-    assert trained == [one for one in played for _ in range(1 + (validation == "within"))]
     for name in set(together) - {"seconds", "examples", "seen"}:
         expected = np.concatenate([one[name] for one in alone])
         np.testing.assert_array_equal(together[name], expected, err_msg=name)
     assert together["seconds"][1] == together["seconds"][2]
-
-
-def test_few_examples_leave_what_all_features_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Task by task, whether the tasks' examples are known to be fewer than the features or not."""
-    setting = replace(setting_of(order="by_task", triplets=2), source=prepared_data(letters(d=70)))
-    learners = [OMTRSL(0.01, 2.0), OMTRSLActive(0.01, 2.0, 0.1), OSTRSL(0.01)]
-    few = [play_grid([learner], setting) for learner in learners]
-    monkeypatch.setattr(
-        training, "Similarities", lambda *given: Similarities(*given[:3], examples=None)
-    )
-    for learner, found in zip(learners, few, strict=True):
-        for name, expected in play_grid([learner], setting).items():
-            if name != "seconds":
-                np.testing.assert_array_equal(found[name], expected, err_msg=name)
-
-
-def test_memory_of_classes_is_known() -> None:
-    """Examples that have classes, and no labels, can be held in memory as others are."""
-    source = prepared_data(letters(d=70))
-    assert source.nbytes >= source.tasks.X.nbytes
 
 
 def test_learning_helps() -> None:
@@ -169,7 +104,7 @@ def test_metrics_rank_by_product_or_distance() -> None:
         for kind in ("product", "distance")
     }
     assert metric.given == [(144, 6, 144, 144), (192, 6, 192, 192)] * 2
-    tasks, test = letters(), parts_of(setting_of()).test
+    tasks, test = letters(), fold_parts(setting_of()).test
     for kind, arrays in found.items():
         by_task = []
         for k in range(3):
@@ -188,17 +123,6 @@ def test_metrics_rank_by_product_or_distance() -> None:
         expected = 100.0 * np.cumsum(np.mean(by_task, axis=0)) / np.arange(1, 11)
         np.testing.assert_allclose(arrays["precision"][0], expected, rtol=1e-9, err_msg=kind)
         assert "mistakes" not in arrays
-
-
-@pytest.mark.parametrize("name", ["omtrsl", "omtrsl_active", "omtrsl_random", "ostrsl", "ogrsl"])
-def test_every_config_plays(name: str) -> None:
-    """With its whole grid, whose points differ in what they learn."""
-    algorithm = AlgorithmSpec.named(name)
-    learners = [new_learner(algorithm, point) for point in algorithm.points]
-    arrays = play_grid(learners, setting_of(triplets=2))
-    assert arrays["validation"].shape == (len(learners),)
-    assert len({row.tobytes() for row in arrays["checkpoint_mistakes"]}) > 1
-    assert not arrays["diverged"].any()
 
 
 @pytest.mark.parametrize(

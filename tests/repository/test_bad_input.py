@@ -7,15 +7,10 @@ otherwise, but must name the same files, options and values.
 
 from __future__ import annotations
 
-import errno
-import gzip
-import hashlib
-import io
 import pickle
 import re
 import shlex
 import sys
-import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,8 +21,6 @@ import pytest
 import yaml
 
 import data_fetchers
-from data_fetchers import table_file
-from data_fetchers.fetch import RemoteFile, fetch
 from omtl.commands import _main
 from omtl.experiment.composition import GROUPS
 from omtl.experiment.config import options
@@ -41,7 +34,6 @@ from omtl.util.status import WRONG_USE
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
 
-FEWEST = 60
 
 LEARNER = '''
 from dataclasses import dataclass
@@ -159,7 +151,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(mine)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "argv", ["omtl"])
-    user_folder.use(mine)
+    user_folder.use_folder(mine)
     yield mine
     sys.modules.pop("mine", None)
 
@@ -169,58 +161,12 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-# Files that are to be fetched
-
-CONTENT = b"a line of data\n" * 100
-
-
-def _file(content: bytes = CONTENT, path: str = "a.txt", **more: Any) -> RemoteFile:
-    return RemoteFile(path, hashlib.sha256(content).hexdigest(), len(content), (), **more)
-
-
-def _mirrored(folder: Path, content: bytes, file: RemoteFile, suffix: str = "") -> None:
-    """Fetch a file from a mirror that has this content for it."""
-    mirror = folder / "mirror"
-    (mirror / "some").mkdir(parents=True)
-    (mirror / "some" / f"a.txt{suffix}").write_bytes(content)
-    fetch("some", file, mirror=str(mirror))
-
-
-def _archive_without_it(folder: Path) -> None:
-    """Read a file out of an archive whose member would leave its folder."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        member = tarfile.TarInfo("../a.txt")
-        member.size = len(CONTENT)
-        archive.addfile(member, io.BytesIO(CONTENT))
-    found = b"".join(data_fetchers.fetch._member_bytes(io.BytesIO(packed.getvalue()), "a.txt"))
-    assert not found, folder
-
-
-CALLS: dict[str, Callable[[Path], object]] = {
-    "a truncated download": lambda folder: _mirrored(folder, CONTENT[:-1], _file()),
-    "a tampered download": lambda folder: _mirrored(folder, CONTENT[:-1] + b"!", _file()),
-    "a longer download": lambda folder: _mirrored(folder, CONTENT + b"!", _file()),
-    "a gzip bomb": lambda folder: _mirrored(folder, gzip.compress(bytes(1 << 24)), _file(), ".gz"),
-    "a truncated gzip": lambda folder: _mirrored(
-        folder, gzip.compress(CONTENT)[:-9], _file(), ".gz"
-    ),
-    "no gzip": lambda folder: _mirrored(folder, CONTENT, _file(), ".gz"),
-    "a path that leaves its folder": lambda _: fetch("some", _file(path="../a.txt")),
-    "a data set that leaves its folder": lambda _: fetch("../some", _file()),
-    "an absolute path": lambda _: fetch("some", _file(path="/a.txt")),
-    "a mirror of another kind": lambda _: fetch("some", _file(), mirror="ftp://nowhere"),
-    "an unknown data set": lambda _: data_fetchers.load("nothing"),
-}
-"""Mistakes that no command line makes by itself."""
-
-
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     **{group: partial(options, group) for group in GROUPS},
     "table": lambda: descriptions("table"),
     "figure": lambda: descriptions("figure"),
     "command": _main.command_names,
-    "fetched": data_fetchers.names,
+    "fetched": data_fetchers.data_set_names,
     "question": lambda: questions("dom"),
     "metric": lambda: METRICS,
 }
@@ -241,12 +187,6 @@ def _names_the_same(printed: str, says: str) -> None:
     assert "\n" not in printed
     lacking = [each for each in re.findall(NAMED, _expected(says)) if each not in printed]
     assert not lacking, f"{printed!r} does not name {lacking}"
-
-
-def test_there_are_many() -> None:
-    """And each call is one of them."""
-    assert len(CASES) >= FEWEST
-    assert {case["call"] for case in CASES.values() if "call" in case} == set(CALLS)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
@@ -282,32 +222,3 @@ def test_a_table_that_is_wrong_is_told(name: str, folder: Path) -> None:
     with pytest.raises(UserError) as fault:
         data_fetchers.load("table_file", **case["load"])
     _names_the_same(str(fault.value).replace(str(folder), "<own>"), case["says"])
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if "call" in CASES[name]])
-def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
-    """As a `UserError`."""
-    case = CASES[name]
-    with pytest.raises(UserError) as fault:
-        CALLS[case["call"]](folder)
-    told = str(fault.value).replace(str(folder.parent), "<home>")
-    _names_the_same(told, case["says"])
-
-
-def test_a_member_that_leaves_its_archive_is_not_read(folder: Path) -> None:
-    """An archive is read through, never unpacked: a name with `..` is no file that is asked for."""
-    with pytest.raises(data_fetchers.fetch.WrongBytesError, match=r"no file a\.txt"):
-        _archive_without_it(folder)
-
-
-def test_a_table_that_cannot_be_read_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its hash is asked for, in the words of its loading."""
-
-    def refused(*_: Any, **__: Any) -> Any:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    assert list(table_file.hashes({"path": "mine.csv"})) == ["mine.csv"]
-    (folder / "mine.csv").write_text(TABLE + "y,2,2,1\n", encoding="utf-8")  # of no known hash
-    monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(UserError, match=r"^mine\.csv: cannot be read \(Permission denied\)$"):
-        table_file.hashes({"path": "mine.csv"})

@@ -15,23 +15,22 @@ from scripts.bench import limits, ours, streams
 from scripts.bench.__main__ import main
 from scripts.bench.turns import QUICK, Contender, Effort, compare
 
-PARTS = ("learners", "growth", "estimators", "similarities")
+DEEP = [pytest.param(part, marks=pytest.mark.deep) for part in ("growth", "estimators", "grids")]
 
 
-def test_a_quick_run_times_every_contender(tmp_path: Path) -> None:
-    assert main([*PARTS, "--quick", "--folder", str(tmp_path)]) == 0
-    rows = {part: pd.read_csv(tmp_path / f"{part}.csv") for part in PARTS}
-    timed = rows["learners"]
-    assert set(timed["learner"]) == set(QUICK.learners)
-    of_pa = set(timed[timed["learner"] == "PA"]["contender"])
-    assert of_pa == {
-        *("ours", "limit", "NumPy", "uncompiled"),
-        *("river", "scikit-learn", "Vowpal Wabbit"),
-    }
-    for frame in rows.values():
-        assert (frame["lowest"] > 0.0).all()
-        assert (frame["lowest"] <= frame["ratio"]).all()
-        assert (frame["ratio"] <= frame["highest"]).all()
+@pytest.mark.parametrize("part", ["learners", "similarities", *DEEP])
+def test_a_quick_run_times_every_contender(part: str, tmp_path: Path) -> None:
+    assert main([part, "--quick", "--folder", str(tmp_path)]) == 0
+    rows = pd.read_csv(tmp_path / f"{part}.csv")
+    assert (rows["lowest"] > 0.0).all()
+    assert (rows["lowest"] <= rows["ratio"]).all()
+    assert (rows["ratio"] <= rows["highest"]).all()
+    if part == "learners":
+        assert set(rows["learner"]) == set(QUICK.learners)
+        assert set(rows[rows["learner"] == "PA"]["contender"]) == {
+            *("ours", "limit", "NumPy", "uncompiled"),
+            *("river", "scikit-learn", "Vowpal Wabbit"),
+        }
 
 
 def test_each_turn_is_compared_with_ours_just_before_it() -> None:

@@ -12,7 +12,7 @@ from miniature import SMALL_WALK, small
 from omtl.experiment.composition import composed
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
-from omtl.experiment.playing import compute, hyper_parameters, learner_class
+from omtl.experiment.playing import compute, hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.reproduction.record import line, play
@@ -39,6 +39,18 @@ ONLINE = [
 ]
 
 
+@pytest.mark.parametrize("algorithm", options("algorithm"))
+def test_every_algorithm_has_a_learner_at_each_point(algorithm: str) -> None:
+    """How each learner plays is held by the tests of learners."""
+    spec = AlgorithmSpec.named(algorithm)
+    points = spec.points
+    assert points
+    for point in points:
+        learner = new_learner(spec, point)
+        assert {name: getattr(learner, name) for name in point} == point
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("algorithm", ONLINE)
 def test_every_algorithm_runs(algorithm: str) -> None:
     """In miniature, with its whole grid; on a ring if it uses a network."""

@@ -58,9 +58,10 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
     [
         ("tutorial.md", None),
         ("own_learner.md", "my_learner"),
-        ("foreign.md", "foreign"),
         ("own_data.md", "my_data"),
-        ("rows.md", "feature_by_feature"),
+        # `test_foreign` and `test_nonzeros` play the learners of these pages.
+        pytest.param("foreign.md", "foreign", marks=pytest.mark.deep),
+        pytest.param("rows.md", "feature_by_feature", marks=pytest.mark.deep),
         ("adding.md", None),
     ],
 )

@@ -1,4 +1,4 @@
-"""Malformed matrices, arrays, models, knowledge bases, tables and configs, by the thousand.
+"""Malformed matrices, models, tables and configs, by the thousand.
 
 Each must end in a `UserError` (estimators raise `ValueError`, as those of scikit-learn do) or in
 the number of its well-formed twin: no traceback, no hang, no wrong number without a word.
@@ -73,39 +73,6 @@ def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
     _same(found, twin.decision_function(sparse.csr_array(dense), task))
 
 
-def arrays(rng: Rng, folder: Path) -> None:  # noqa: ARG001
-    """Dense rows, labels and tasks of other shapes, kinds, orders and values."""
-    from omtl.sklearn import COML, PassiveAggressive
-
-    good = rng.standard_normal((N, D))
-    y: object = Y
-    task: object = rng.integers(0, 2, N)
-    change = int(rng.integers(12))
-    changed: list[Callable[[], object]] = [
-        lambda: np.asfortranarray(good),
-        lambda: good[::-1],
-        lambda: np.repeat(good, 2, axis=0)[::2],
-        lambda: good.astype(">f8"),
-        lambda: good.astype(object),
-        lambda: good[:, :, None],
-        lambda: good[:-1],
-        lambda: good[:0],
-        lambda: good[:, :0],
-        lambda: good * rng.choice([1e300, np.nan, np.inf]),
-        lambda: good.astype(str),
-        lambda: np.where(rng.random(good.shape) < 0.1, None, good),
-    ]
-    X = changed[change]()
-    if rng.random() < 0.2:
-        y = Y[1:]
-    if rng.random() < 0.2:
-        task = [["a"], None, np.nan][int(rng.integers(3))]
-    learner = [PassiveAggressive(C=1.0), COML()][int(rng.integers(2))]
-    found = learner.fit(X, y, task).decision_function(X, task)
-    plain = np.array(X, dtype=np.float64, order="C")
-    _same(found, learner.fit(plain, y, task).decision_function(plain, task))
-
-
 def _mutated(content: bytes, rng: Rng) -> bytes:
     """Return bytes of which some are others, missing or twice."""
     changed = bytearray(content)
@@ -150,22 +117,6 @@ def models(rng: Rng, folder: Path) -> None:
     learner.save(folder / "model.npz")
     _spoilt(folder / "model.npz", rng)
     _same(load(folder / "model.npz").decision_function(X, task), learner.decision_function(X, task))
-
-
-def knowledge(rng: Rng, folder: Path) -> None:
-    """Files of knowledge bases, damaged or made up."""
-    from omtl.kernel.rules import Shape
-    from omtl.learners.lifelong import AKLO
-    from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
-
-    learner = AKLO(0.1)
-    state = learner.new_state(Shape(3, D, np.eye(3), n_examples=(4, 4, 4)))
-    state.total[:] = rng.standard_normal(state.total.shape)
-    save_knowledge(state, folder / "known.npz")
-    _spoilt(folder / "known.npz", rng)
-    known = load_knowledge(folder / "known.npz")
-    resume(known, learner.new_state(Shape(4, D, np.eye(4), n_examples=(4,) * 4)))
-    _same(known.total, state.total)
 
 
 def tables(rng: Rng, folder: Path) -> None:
@@ -225,11 +176,11 @@ def configs(rng: Rng, folder: Path) -> None:
 
 
 KINDS: dict[str, Callable[[Rng, Path], None]] = {
-    one.__name__: one for one in (csr, arrays, models, knowledge, tables, configs)
+    one.__name__: one for one in (csr, models, tables, configs)
 }
 
 
-REFUSALS: dict[str, type[Exception]] = {"csr": ValueError, "arrays": ValueError}
+REFUSALS: dict[str, type[Exception]] = {"csr": ValueError}
 """The exceptions that refuse malformed input, where these are not `UserError`."""
 
 

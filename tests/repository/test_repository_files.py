@@ -15,35 +15,6 @@ import yaml
 from omtl.util.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-YAML_FILES = [
-    *WORKFLOWS,
-    *sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")),
-    ROOT / ".pre-commit-config.yaml",
-]
-
-
-def steps(path: Path) -> list[dict[str, Any]]:
-    """Return the steps of all jobs of a workflow."""
-    jobs = yaml.safe_load(path.read_text())["jobs"]
-    return [step for job in jobs.values() for step in job["steps"]]
-
-
-@pytest.mark.parametrize("path", YAML_FILES, ids=lambda path: path.name)
-def test_it_can_be_read(path: Path) -> None:
-    assert yaml.safe_load(path.read_text())
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_runs_what_there_is(path: Path) -> None:
-    """Targets of make, tests and locks; extras of the package."""
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    for words in (step["run"].split() for step in steps(path) if "run" in step):
-        for word in words:
-            if words[0] == "make":
-                assert word in ("make", ".venv/test", *targets)
-            elif word.endswith((".py", ".lock")):
-                assert (ROOT / word).is_file()
 
 
 def test_the_versions_are_one() -> None:

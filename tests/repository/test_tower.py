@@ -16,6 +16,10 @@ FLOORS = list(reversed(TOP_DOWN))
 FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
 MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
 
+UNIQUE = ("util", "data", "measures", "metric_learning", "protocols")
+INTERFACES = {"load", "parse", "play_grid"}
+"""Functions that a module is recognised by."""
+
 MOST_PARAMETERS = 5
 MOST_LINES = 400
 
@@ -48,11 +52,6 @@ def test_the_page_names_all_folders() -> None:
     assert set(TOP_DOWN) == there
 
 
-def test_little_stands_at_the_root() -> None:
-    """The package's face and the entry of the command line."""
-    assert len(list((ROOT / "omtl").glob("*.py"))) <= 4
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_module_imports_from_above(path: Path) -> None:
     """What stands below knows nothing of what stands above."""
@@ -82,6 +81,19 @@ def test_no_function_has_many_parameters() -> None:
         if isinstance(node, ast.FunctionDef) and n_parameters(node) > MOST_PARAMETERS
     ]
     assert found == LONG
+
+
+def test_public_names_are_defined_once() -> None:
+    """Within the lower folders; every data set has its `load`, every protocol its `play_grid`."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        parts = path.relative_to(ROOT).parts
+        if parts[0] == "data_fetchers" or parts[1] in UNIQUE:
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_":
+                    found.setdefault(node.name, []).append("/".join(parts))
+    twice = {name: files for name, files in found.items() if len(files) > 1}
+    assert twice.keys() <= INTERFACES, twice
 
 
 def test_no_file_is_long() -> None:

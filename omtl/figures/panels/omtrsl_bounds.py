@@ -20,8 +20,8 @@ from omtl.figures.panels.bounds import (
     lines_of,
     times_above,
 )
-from omtl.protocols.similarity import as_seen, parts_of
-from omtl.protocols.similarity_training import stream_of
+from omtl.protocols.similarity import as_seen, fold_parts
+from omtl.protocols.similarity_training import triplet_stream
 from omtl.theory import omtrsl
 from omtl.util.errors import UserError
 
@@ -58,7 +58,7 @@ def mistake_bound(one: Played, panel: Panel) -> Axes:
 def mistake_bounds(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Panel) -> Curves:
     """Return the bounds on a unit's mistakes at each checkpoint, by label."""
     C, b, setting = float(point["C"]), float(point["b"]), setting_of(unit)
-    examples, rows = as_seen(setting, pooled=False), parts_of(setting).train
+    examples, rows = as_seen(setting, pooled=False), fold_parts(setting).train
     if not isinstance(examples.X, np.ndarray):
         raise UserError("mistake_bound: the fixed matrices to compare with need dense rows")
     one, n_tasks = np.eye(examples.X.shape[1]), len(examples.names)
@@ -69,7 +69,7 @@ def mistake_bounds(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel
     fixed.append((np.repeat(one[None], n_tasks, axis=0), (1.0,)))
     norms, distances, losses = [], [], []  # ‖M‖²_A, ‖M − I‖²_A, and losses up to each checkpoint
     for M, factors in fixed:
-        margin = omtrsl.triplet_margins(M, examples.X, stream_of(examples, rows, setting))
+        margin = omtrsl.triplet_margins(M, examples.X, triplet_stream(examples, rows, setting))
         for factor in factors:
             norms.append(omtrsl.square_norm_A(factor * M, b))
             distances.append(omtrsl.square_norm_A(factor * M, b, one))

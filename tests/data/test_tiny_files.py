@@ -1,0 +1,210 @@
+"""Each data set of tiny hand-made files: its tasks, its options, and what is refused.
+
+``golden/tiny_sets.yaml`` has the examples that each data set gives with some options, which can be
+compared with the files in `tests/helpers/tiny_files.py` by hand, and options that are refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from tiny_files import (
+    CONSTANTS,
+    DAMAGED,
+    FILES,
+    FILMS,
+    IN_FIRST,
+    LINES,
+    SCORE,
+    TERMS,
+    USERS,
+    r_file,
+)
+
+import data_fetchers
+from data_fetchers import (
+    _catalogue,
+    _checks,
+    eachmovie,
+    isolet,
+    mhc,
+    news20,
+    sentiment25,
+    tdt2,
+)
+from omtl.data.streams import Classes, Tasks
+from omtl.util.errors import UserError
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_sets.yaml"
+KNOWN: dict[str, list[dict[str, Any]]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
+
+
+def name_of(case: dict[str, Any]) -> str:
+    """Return the name of a case."""
+    return f"{case['set']} {case['options']}"
+
+
+@pytest.fixture(autouse=True)
+def tiny(put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give all data sets tiny files."""
+    for module, constant, value in CONSTANTS:
+        monkeypatch.setattr(module, constant, value)
+    for module, contents in FILES.items():
+        put(module, contents)
+
+
+def shown(tasks: Tasks | Classes) -> dict[str, Any]:
+    """Return examples as plain lists, after checking the form of the arrays."""
+    X = tasks.X
+    if isinstance(X, sparse.csr_array):
+        assert X.has_canonical_format
+        assert X.indices.dtype == X.indptr.dtype == np.int32
+        X = X.toarray()
+    targets = tasks.label if isinstance(tasks, Classes) else tasks.y
+    assert X.dtype == np.float64
+    assert tasks.task.dtype == np.int64
+    assert targets.dtype == (np.int64 if isinstance(tasks, Classes) else np.float64)
+    rows = [" ".join(f"{value:g}" for value in row) for row in X.tolist()]
+    task, y = tasks.task.tolist(), targets.tolist()
+    return {"names": list(tasks.names), "task": task, "y": y, "rows": rows}
+
+
+@pytest.mark.parametrize("case", KNOWN["examples"], ids=name_of)
+def test_files_become_tasks(case: dict[str, Any]) -> None:
+    found = shown(data_fetchers.load(case["set"], **case["options"]))
+    assert found == {name: case[name] for name in found}
+
+
+@pytest.mark.parametrize("case", KNOWN["refused"], ids=name_of)
+def test_a_wrong_option_is_refused(case: dict[str, Any]) -> None:
+    """The message names the data set, an option and its value."""
+    with pytest.raises(UserError) as fault:
+        data_fetchers.load(case["set"], **case["options"])
+    assert str(fault.value).startswith(case["set"])
+    assert str(case["names"]) in str(fault.value)
+    assert any(option in str(fault.value) for option in case["options"])
+
+
+@pytest.mark.parametrize(
+    "case", {case["set"]: case for case in KNOWN["examples"]}.values(), ids=name_of
+)
+def test_files_are_in_the_given_home(
+    case: dict[str, Any], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes before the environment's."""
+    monkeypatch.setenv("OMTL_DATA", str(tmp_path / "empty"))
+    assert data_fetchers.load(case["set"], home=home, **case["options"]).X.shape[0] > 0
+
+
+@pytest.mark.parametrize("module", FILES, ids=lambda module: module.NAME)
+def test_counts_are_checked(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tiny files have other numbers of examples than the real ones."""
+    monkeypatch.setattr(_checks, "expected_counts", _catalogue.expected_counts)
+    with pytest.raises(UserError, match=f"{module.NAME}: .* other counts than they must"):
+        data_fetchers.load(module.NAME)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("module", "content"), DAMAGED, ids=[f"{m.NAME} {at}" for at, (m, _) in enumerate(DAMAGED)]
+)
+def test_a_damaged_file_is_refused(module: ModuleType, content: bytes) -> None:
+    with pytest.raises(UserError, match=f"^{module.NAME}: "):
+        module.parse(content)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"), [(module, line) for module, (_, lines) in LINES.items() for line in lines]
+)
+def test_a_damaged_line_is_refused_by_its_number(module: ModuleType, line: str) -> None:
+    with pytest.raises(UserError, match=f"^{module.NAME}: line 2 "):
+        module.parse(f"{LINES[module][0]}\n{line}\n")
+    with pytest.raises(UserError, match=r"^sentiment25: line 2 "):
+        sentiment25.parse("good\t1\ngood\t2\n", ("1",))
+
+
+def test_ratings_in_two_files_are_joined() -> None:
+    """Each is in one of the files, of the same users and films."""
+    first, second = (
+        eachmovie.parse(r_file(SCORE * part, USERS, FILMS)) for part in (IN_FIRST, 1 - IN_FIRST)
+    )
+    whole = eachmovie.joined_ratings([first, second])
+    assert (whole.score.tolist(), whole.users, whole.films) == (SCORE.tolist(), USERS, FILMS)
+    with pytest.raises(UserError, match="in two of the files"):
+        eachmovie.joined_ratings([whole, first])
+    other = eachmovie.parse(r_file(SCORE * (1 - IN_FIRST), USERS, FILMS[::-1]))
+    with pytest.raises(UserError, match="not of the same users and films"):
+        eachmovie.joined_ratings([first, other])
+
+
+def test_the_users_of_a_draw_rated_the_right_number_of_films() -> None:
+    drawn = {data_fetchers.load("eachmovie", sample_seed=seed).names for seed in range(20)}
+    assert drawn == {("user 7", "user 23"), ("user 7", "user 24"), ("user 23", "user 24")}
+
+
+@pytest.mark.parametrize("load", [isolet.load, lambda **o: news20.load(tasks=["comp"], **o)])
+def test_rows_may_be_projected_on_their_principal_axes(load: Callable[..., Any]) -> None:
+    whole = load().X
+    whole = whole.toarray() if isinstance(whole, sparse.csr_array) else whole
+    _, _, axes = np.linalg.svd(whole - whole.mean(axis=0))
+    reduced = load(components=2).X
+    np.testing.assert_allclose(np.abs(reduced), np.abs(whole @ axes[:2].T), atol=1e-9)
+
+
+def test_a_term_is_weighted_by_how_few_documents_have_it() -> None:
+    idf = np.log(5 / np.array([3, 3, 3, 1]))
+    logs = np.where(TERMS > 0, 1 + np.log(np.maximum(TERMS, 1)), 0.0)
+    assert np.allclose(tdt2.load(categories=1, value="tfidf").X.toarray(), logs * idf)
+
+
+def test_negatives_are_sampled_apart_for_each_category() -> None:
+    """The sample of a category does not depend on the others."""
+    whole = shown(tdt2.load(negatives="balanced", sample_seed=7))
+    two = shown(tdt2.load(negatives="balanced", sample_seed=7, categories=2))
+    assert two["rows"] == whole["rows"][:7]
+    seeds = [tdt2.load(negatives="balanced", sample_seed=seed).sha256 for seed in range(9)]
+    assert len(set(seeds)) > 1
+    even = tdt2.load(per_task=2, negatives="balanced")
+    assert np.bincount(even.task, weights=even.y).tolist() == [0, 0, 0]
+    assert np.bincount(tdt2.load(per_task=2).task).tolist() == [2, 2, 2]
+
+
+def test_each_task_may_have_letters_of_its_own() -> None:
+    """Each has as many as asked for; a draw is the same at every call."""
+    draws = [isolet.load(letters_each=1, letters_draw=draw) for draw in range(8)]
+    for classes in draws:
+        assert [len(set(classes.label[classes.task == k])) for k in range(2)] == [1, 1]
+    assert any(len(set(classes.label)) == 2 for classes in draws)
+    again = isolet.load(letters_each=1, letters_draw=3)
+    assert again.label.tolist() == draws[3].label.tolist()
+
+
+def test_messages_of_a_newsgroup_may_be_drawn() -> None:
+    few = {"tasks": ["comp"], "per_newsgroup": 1}
+    draws = [news20.load(**few, message_draw=draw) for draw in range(8)]
+    assert all(drawn.label.tolist() == [1, 4] for drawn in draws)
+    assert len({drawn.sha256 for drawn in draws}) == 2
+
+
+@given(st.lists(st.text(mhc.AMINO_ACIDS, min_size=1, max_size=15), max_size=8))
+def test_bigrams_are_counted(peptides: list[str]) -> None:
+    pairs = [first + second for first in mhc.AMINO_ACIDS for second in mhc.AMINO_ACIDS]
+    for peptide, row in zip(peptides, mhc.bigrams(peptides), strict=True):
+        expected = Counter(map("".join, pairwise(peptide)))
+        assert {pairs[at]: row[at] for at in np.flatnonzero(row)} == expected
+
+
+def test_versions_of_one_collection_share_a_folder(home: Path) -> None:
+    assert data_fetchers.folder_of(data_fetchers.data_set("sentiment16")) == "sentiment"
+    assert (home / "sentiment/fdu-mtl/a.task.test").is_file()

@@ -1,0 +1,227 @@
+"""Tiny hand-made files of the data sets, and the constants that go with so few tasks."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import struct
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.io import savemat
+
+from data_fetchers import (
+    eachmovie,
+    isolet,
+    landmine,
+    lenk,
+    mhc,
+    news20,
+    pubfig_attributes,
+    school,
+    sentiment,
+    sentiment16,
+    sentiment25,
+    spam,
+    tdt2,
+)
+
+
+def mat(**variables: object) -> bytes:
+    """Return a MATLAB file of these variables."""
+    file = io.BytesIO()
+    savemat(file, variables)
+    return file.getvalue()
+
+
+def cells(*arrays: object) -> np.ndarray:
+    """Return arrays as MATLAB's cells."""
+    row = np.empty((1, len(arrays)), dtype=object)
+    for at, array in enumerate(arrays):
+        row[0, at] = array
+    return row
+
+
+def fields(*labels: list[int]) -> bytes:
+    """Return a file of landmines; place i of field k has the features k + i / 10 and 1."""
+    seen = [
+        np.array([[k + i / 10, 1.0] for i in range(len(field))])
+        for k, field in enumerate(labels, start=1)
+    ]
+    return mat(feature=cells(*seen), label=cells(*(np.array([field]).T for field in labels)))
+
+
+def group(number: int, letters: list[int]) -> bytes:
+    """Return a file of recordings; recording i of group g has the features g and i / 10."""
+    fea = np.array([[number, at / 10] for at in range(len(letters))])
+    return mat(fea=fea, gnd=np.array(letters, dtype=np.uint8)[:, None])
+
+
+def r_file(score: np.ndarray, users: Sequence[str], films: Sequence[str]) -> bytes:
+    """Return the bytes of an R file with one matrix of integers, 0 being NA (R's XDR format)."""
+
+    def ints(*numbers: int) -> bytes:
+        return struct.pack(f">{len(numbers)}i", *numbers)
+
+    def text(value: str) -> bytes:
+        return ints(0x40009, len(value)) + value.encode()
+
+    def symbol(value: str) -> bytes:
+        return ints(1) + text(value)
+
+    def texts(values: Sequence[str]) -> bytes:
+        return ints(16, len(values)) + b"".join(map(text, values))
+
+    end = ints(254)
+    numbers = [int(one) or -(2**31) for one in score.T.ravel()]
+    matrix = ints(0x20D, len(numbers), *numbers)
+    matrix += ints(0x402) + symbol("dim") + ints(13, 2, *score.shape)
+    matrix += ints(0x402) + symbol("dimnames") + ints(19, 2) + texts(users) + texts(films) + end
+    whole = b"RDX2\nX\n" + ints(2, 0x30000, 0x20300) + ints(0x402) + symbol("m") + matrix + end
+    return gzip.compress(whole)
+
+
+SCORE = np.array(
+    [
+        [1, 6, 0, 0, 4],
+        [0, 5, 2, 4, 0],
+        [3, 3, 3, 0, 0],
+        [6, 0, 1, 2, 5],
+        [0, 0, 0, 4, 4],
+    ]
+)
+USERS = ("7", "23", "24", "71", "74")
+FILMS = ("1", "2", "3", "8", "1648")
+IN_FIRST = np.array(
+    [[1, 0, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 1, 0, 1], [0, 0, 0, 1, 1], [0, 1, 1, 1, 0]]
+)
+"""Which of the ratings are in the first of EachMovie's two files."""
+
+PEPTIDES = "\r\n".join(
+    (
+        "\t".join(mhc.COLUMNS),
+        "mouse\tH-2 Db\t9\t0\tAAAYAAAYA\t=\t499.999\t1.0",
+        "human\tHLA A*0201\t9\t1\tCCCCCCCCC\t=\t500\t1.0",
+        "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\t20000\t1.0",
+        "human\tHLA A*0201\t9\t3\tKLMNPQRST\t<\t1.5\t1.0",
+    )
+)
+TERMS = np.array([[1, 0, 2, 0], [0, 3, 0, 0], [0, 1, 1, 0], [5, 0, 0, 0], [1, 1, 1, 0]])
+DOCUMENTS = np.column_stack([TERMS, [1, 1, 1, 2, 3], [104, 630, 104, 418, 107]])
+IMAGES = {
+    "feat": np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]),
+    "class_labels": np.array([[1], [2], [2]], dtype=np.uint8),
+    "binary_predicates": np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8),
+    "attribute_names": np.array([["Male", "Young", "Smiling"]], dtype=object),
+}
+PUPILS = np.arange(3 * 28).reshape(3, 28)
+SPAM = np.array([[0], [1]], np.uint8)
+WORDS = [
+    sparse.csc_array(np.array(rows, dtype=float))
+    for rows in ([[1, 3, 0, 0], [0, 0, 2, 0]], [[0, 1, 1, 0], [4, 0, 0, 0]])
+]
+COMPUTERS = np.arange(2 * 16 * 15).reshape(32, 15), -np.arange(2 * 4 * 15).reshape(8, 15)
+
+FILES: dict[ModuleType, dict[str, bytes]] = {
+    landmine: {"LandmineData.mat": fields([0, 1, 0], [1], [1, 0])},
+    spam: {
+        "emails.mat": mat(X=cells(*WORDS), Y=cells(SPAM, SPAM)),
+        "task_a_u00_eval_lab.tf": b"1 1:2 4:1\n-1 2:3\n",
+        "task_a_u01_eval_lab.tf": b"-1 3:1\n",
+    },
+    isolet: {"Isolet1.mat": group(1, [1, 2, 2]), "isolet5.mat": group(5, [2, 1, 1, 2])},
+    tdt2: {"TDT2.mat": mat(fea=sparse.csc_array(DOCUMENTS, dtype=np.float64))},
+    pubfig_attributes: {"pubfig_data.mat": mat(**IMAGES)},
+    school: {
+        "school.mat": mat(
+            X=cells(PUPILS[:2], PUPILS[2:]), Y=cells(np.array([[5], [6]]), np.array([[7]]))
+        )
+    },
+    lenk: {"lenk_data.mat": mat(Traindata=COMPUTERS[0], Testdata=COMPUTERS[1])},
+    mhc: {"predictions_smm.txt": PEPTIDES.encode()},
+    # Messages of comp (1, 4) and sci (6, 7).
+    news20: {"news20.bz2": bz2.compress(b"1 2:3\n7 1:1 4:2 \n6 4:1\n1\n4 1:5\n")},
+    sentiment: {
+        "processed_acl/books/negative.review": b"a:2 a_b:1 b:1 #label#:negative\n",
+        "processed_acl/books/positive.review": b"b:3 c\xc2\x85d:1 #label#:positive\n"
+        b"z_:1 b:1 http://x:2 #label#:positive\n",
+        "processed_acl/dvd/negative.review": b"c:1 #label#:negative\n",
+        "processed_acl/dvd/positive.review": b"a:1 c:1 #label#:positive\n",
+    },
+    # A label may have a space after it, a review a character that ends lines elsewhere, or nothing.
+    sentiment16: {
+        "fdu-mtl/a.task.train": b"1\tgood good , good\n0\tbad thing\n",
+        "fdu-mtl/a.task.test": b"1 \tthing\x85 good\n",
+        "fdu-mtl/imdb.task.train": b"0\tbad caf\xe9\n",
+        "fdu-mtl/imdb.task.test": b"1\t\n",
+    },
+    # A text may come twice, have a character that ends lines elsewhere, or be empty.
+    sentiment25: {
+        "a.t2.train": b"bad thing\t-1\nof three stars , perhaps\t1\n",
+        "a.t4.dev": b"good good , good\t1\nbad thing\t-1\nthing\xc2\x85 good\t1\n",
+        "a.t5.test": b"very good\t1\ngood , perhaps\t-1\n",
+        "b.t4.test": "bad café\t-1\n\t1\n".encode(),
+        "tools_hardware.t4.test": b"bad\t-1\n",
+    },
+    eachmovie: {
+        "first.RData": r_file(SCORE * IN_FIRST, USERS, FILMS),
+        "second.RData": r_file(SCORE * (1 - IN_FIRST), USERS, FILMS),
+    },
+}
+"""The files of each data set."""
+
+CONSTANTS: list[tuple[ModuleType, str, Any]] = [
+    (isolet, "GROUPS", ("isolet1", "isolet5")),
+    (landmine, "FIRST_DESERT", 3),
+    (landmine, "SUBSETS", {"all": (1, 2, 3), "osmtl19": (1, 3)}),
+    (tdt2, "N_CATEGORIES", 3),
+    (sentiment, "DOMAINS", ("books", "dvd")),
+    (sentiment16, "DOMAINS", ("a", "imdb")),
+    (sentiment25, "DOMAINS", ("a", "b", "tools_hardware")),
+    (eachmovie, "RATED", 3),
+    (eachmovie, "N_USERS", 2),
+]
+"""What the modules say of their whole files, for the tiny ones."""
+
+TWO = cells(np.eye(2))
+
+DAMAGED: list[tuple[ModuleType, bytes]] = [
+    *((module, content) for module in list(FILES)[:7] for content in (b"", b"fea" * 99, mat(Z=1))),
+    (landmine, mat(feature=TWO)),
+    (landmine, mat(feature=TWO, label=cells([0, 1, 1]))),
+    (landmine, mat(feature=TWO, label=cells([-1, 1]))),
+    (spam, mat(X=TWO, Y=cells([0, 1, 1]))),
+    (school, mat(X=TWO, Y=cells(np.ones((3, 1))))),
+    (isolet, mat(fea=np.eye(2), gnd=np.ones((3, 1)))),
+    (isolet, group(1, [0])),
+    (isolet, group(1, [27])),
+    (tdt2, mat(fea=np.ones((5, 1)))),
+    (pubfig_attributes, mat(**IMAGES | {"feat": np.eye(2)})),
+    (pubfig_attributes, mat(**IMAGES | {"class_labels": [[1], [2], [0]]})),
+    *((eachmovie, content) for content in (b"", b"text", r_file(SCORE, USERS, FILMS)[:99])),
+    (eachmovie, r_file(SCORE + 1, USERS, FILMS)),
+    *((news20, f"1 1:1\n{line}\n".encode()) for line in ("x 1:1", "1 1:x", "1 0:1", "1 2:1 1:1")),
+]
+"""Contents that a module's `parse` refuses."""
+
+LINES: dict[ModuleType, tuple[str, tuple[str, ...]]] = {
+    sentiment: (
+        "a:1 #label#:positive",
+        ("", "a:1", "a:1 #label#:neutral", "a #label#:positive", "a:x #label#:positive"),
+    ),
+    sentiment16: ("1\tgood", ("good", "2\tgood", "", "\tgood")),
+    mhc: (
+        PEPTIDES.splitlines()[0],
+        (
+            "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\tmuch\t1.0",
+            "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\t2",
+            "human\tHLA A*0201\t8\t2\tACBD\t>\t2\t1.0",
+            "",
+        ),
+    ),
+}
+"""A good first line of a text, and second lines that `parse` refuses by their number."""
