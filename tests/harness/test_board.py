@@ -29,7 +29,7 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
-from omtl.evidence.comparisons import LEVEL, Comparison
+from omtl.evidence.comparisons import LEVEL, compare_pairs
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
@@ -106,9 +106,9 @@ def test_decided_as_compare_does() -> None:
     found = decided(values)
     for i in range(5):
         others = [j for j in range(5) if j != i]
-        each = [Comparison("", "", "", (values[i], values[j])) for j in others]
-        sure = holm([one.p for one in each]) < LEVEL
-        better = [int(-np.sign(one.differences.mean())) for one in each]
+        each = compare_pairs({"values": values[i], "others": values[j]} for j in others)
+        sure = holm(each["p"].to_numpy()) < LEVEL
+        better = -np.sign(each["mean"]).astype(int)
         assert [found[i, j] for j in others] == [s * b for s, b in zip(sure, better, strict=True)]
     assert found.any()
 

@@ -15,7 +15,7 @@ from small_tables import a_cell
 
 from omtl.commands import _main
 from omtl.evidence import ledger
-from omtl.evidence.claims import claims_of, judge_claim, judged, outcome_of
+from omtl.evidence.claims import claims_of, judge_claim, judge_claims, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.ledger import (
     CHANGED,
@@ -26,7 +26,7 @@ from omtl.evidence.ledger import (
     predicate,
     theory_audit,
 )
-from omtl.evidence.paired_tests import as_family
+from omtl.evidence.statistics import comparison_rows
 from omtl.evidence.summary import Summary
 from omtl.experiment.descriptions import Claim
 from omtl.reproduction import reproduce, reproduce_all
@@ -57,12 +57,12 @@ def cells(**values: list[float]) -> pd.DataFrame:
 def told(reading: str, numbers: pd.DataFrame, results: Path, *, tested: bool, claim: Claim) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
-    row = ("dom", claim.id, "", "", reading, outcome_of(p.outcome for p in parts))
+    row = ("dom", claim.id, "", "", reading, outcome_of(parts["outcome"]))
     names = ("paper", "claim", "place", "says", "reading", "outcome")
     write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
     if tested:
         path = results / "statistics/dom-table1.claims.csv"
-        write_rows(path, as_family("dom", reading, {claim.id: parts}))
+        write_rows(path, comparison_rows("dom", reading, parts))
 
 
 @pytest.fixture
@@ -142,8 +142,8 @@ def test_predicates_of_figures() -> None:
 def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only those that the table decides."""
     monkeypatch.setattr("omtl.evidence.claims.claims_of", lambda _paper: [CLAIM])
-    assert list(judged("dom", "dom-table1", cells(**GOOD))) == ["a-below"]
-    assert judged("dom", "rom-table1", cells(**GOOD)) == {}
+    assert set(judge_claims("dom", "dom-table1", cells(**GOOD))["claim"]) == {"a-below"}
+    assert judge_claims("dom", "rom-table1", cells(**GOOD)).empty
 
 
 def test_theory_audit(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played, Reference
+from omtl.figures.panels.axes import Axes, PlayedLine, Reference
 from omtl.figures.panels.bounds import beside_bounds, largest_norm, lines_of, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
@@ -43,7 +43,7 @@ class Faced(NamedTuple):
     corollary: np.ndarray
 
 
-def task_bound(one: Played, panel: Panel) -> Axes:
+def task_bound(one: PlayedLine, panel: Panel) -> Axes:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
@@ -115,7 +115,7 @@ def corollary1_note(tasks: Faced) -> str:
     )
 
 
-def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
+def tasks_of(one: PlayedLine, repeat: int, p: int, delta: float) -> Faced:
     """Return all tasks but the first at point p of the grid, in the order in which they came."""
     unit, arrays = one.units[repeat], one.results[repeat].arrays
     point, X = one.line.experiment.points[p], largest_norm(unit)

@@ -16,7 +16,7 @@ from omtl.experiment.data_sets import is_synthetic, module_of
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Curve, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlayedLine, line_of
 from omtl.theory import comparators
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -41,14 +41,14 @@ def lines_of(x: Any, found: Curves, params: str = "", n_measured: int = 1) -> tu
     return tuple(lines)
 
 
-def beside_bounds(one: Played, lines: tuple[Curve, ...], **more: Any) -> Axes:
+def beside_bounds(one: PlayedLine, lines: tuple[Curve, ...], **more: Any) -> Axes:
     """Return the axes of a line of a panel of bounds; `more` is what else `Axes` takes."""
     described = one.line.description
     said = {"title": described.title or one.line.label, "warning": described.warning}
     return Axes(lines=lines, x_scale="log", y_scale="log", **said | more)
 
 
-def check_points_have(one: Played, *names: str) -> None:
+def check_points_have(one: PlayedLine, *names: str) -> None:
     """Refuse a learner without the hyper-parameters that a theorem reads.
 
     Raises
@@ -61,12 +61,12 @@ def check_points_have(one: Played, *names: str) -> None:
         raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
 
 
-def curves_by_label(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
+def curves_by_label(one: PlayedLine, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
     """Return the curves of all repeats, each at the point that was chosen for it.
 
     Parameters
     ----------
-    one : Played
+    one : PlayedLine
     curves : callable
         ``curves(unit, result, point)`` gives a repeat's curves by label, all of one length.
     """
@@ -77,7 +77,7 @@ def curves_by_label(one: Played, curves: Callable[[Unit, Result, int], Curves]) 
 
 
 def regret_beside(
-    one: Played,
+    one: PlayedLine,
     ridges: Sequence[float],
     bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
     notes: Sequence[str],
@@ -92,7 +92,7 @@ def regret_beside(
 
     Parameters
     ----------
-    one : Played
+    one : PlayedLine
     ridges : sequence of float
     bounds : callable
         ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.

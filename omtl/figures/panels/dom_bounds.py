@@ -11,7 +11,7 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import (
     Bounds,
     best_weights_of,
@@ -28,7 +28,7 @@ SUFFERED = "Δ = 0, which bounds the losses suffered"
 TIGHTEST = "Δ = 0, comparator that suits the bound best"
 
 
-def regret_bound(one: Played, panel: Panel) -> Axes:
+def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
     The last line is the least bound over comparators (`regret_beside`).

@@ -10,7 +10,7 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import (
     Curves,
     beside_bounds,
@@ -31,7 +31,7 @@ ACTIVE = "theorem 2, ‖M − I‖"
 NO_MATRICES = "theorem 1 as proved, M = I"
 
 
-def mistake_bound(one: Played, panel: Panel) -> Axes:
+def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
     """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
 
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the

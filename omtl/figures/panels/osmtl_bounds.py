@@ -10,7 +10,7 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import (
     Bounds,
     best_weights_of,
@@ -24,7 +24,7 @@ THEOREM = "Theorem 1"
 TIGHTEST = "Theorem 1, comparator that suits the bound best"
 
 
-def smoothed_regret(one: Played, panel: Panel) -> Axes:
+def smoothed_regret(one: PlayedLine, panel: Panel) -> Axes:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
     The last line is the least bound over comparators (`regret_beside`). Corollary 2, which is

@@ -10,7 +10,7 @@ from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import Curves, beside_bounds, curves_by_label, lines_of, solved
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
@@ -93,7 +93,7 @@ THEORIES = {"eta": pgd, "kappa": rda}
 """What theory says of a learner, by the name of its rate."""
 
 
-def rom_regret(one: Played, panel: Panel) -> Axes:
+def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     """Return the regret against the rounds played, beside its bounds.
 
     The regret at T is against the weights that are best for the first T rounds, at the rate of the
@@ -138,7 +138,7 @@ def rom_regret(one: Played, panel: Panel) -> Axes:
     )
 
 
-def rate_and_regulariser(one: Played) -> tuple[str, Regulariser]:
+def rate_and_regulariser(one: PlayedLine) -> tuple[str, Regulariser]:
     """Return the name of a line's rate, and the one regulariser of its grid.
 
     Raises
