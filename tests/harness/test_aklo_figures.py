@@ -159,10 +159,9 @@ def test_a_bound_by_hand() -> None:
     """The parts of one task's bound, from its examples and its past classifiers."""
     one = experiment("aklo_sum_each_rates", "accumulation")
     unit = one.unit(0, 0)
-    played = PlayedLine(PlannedLine(a_line(), one), [unit], [compute(unit)], RULE)
     p, place = 1, 3
-    got = aklo_bounds.tasks_of(played, 0, p, 0.05)
-    printed, proved = (aklo.Bound(*part[place - 1]) for part in (got.printed, got.proved))
+    got = aklo_bounds.tasks_of(unit, compute(unit), one.points[p], p, 0.05)
+    printed, proved = (got[name][place - 1] for name in ("printed", "proved"))
     setting = setting_of(unit)
     met = setting.tasks.task[setting.stream.example]
     order = list(dict.fromkeys(met.tolist()))
@@ -187,7 +186,7 @@ def test_a_bound_by_hand() -> None:
     assert proved.own == pytest.approx(1.5 * own)
     assert printed.own_regret == pytest.approx(radius**2 * (1.0 - shares).sum())
     assert printed.base_regret == pytest.approx(4 * np.sqrt(2 * np.log(3) * shares.sum()))
-    assert set(got.n_examples) == {20}
+    assert set(got["n_examples"]) == {20}
 
 
 def test_other_learners_have_no_bound() -> None:
