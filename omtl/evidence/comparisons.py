@@ -159,7 +159,7 @@ def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def decide(comparison: Any, p: float) -> str:
+def decide_by_p(comparison: Any, p: float) -> str:
     """Return the outcome of a row by a corrected p value: undecided unless below `LEVEL`."""
     if p >= LEVEL or not comparison.n_repeats:
         return UNDECIDED
@@ -183,7 +183,7 @@ def correct_family(comparisons: pd.DataFrame) -> pd.DataFrame:
     return comparisons.assign(
         p_holm=p_holm,
         q_by=[by_share.get(key, np.nan) for key in same],
-        corrected=[decide(row, p) for row, p in zip(rows, p_holm, strict=True)],
+        corrected=[decide_by_p(row, p) for row, p in zip(rows, p_holm, strict=True)],
     )
 
 

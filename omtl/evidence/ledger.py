@@ -62,7 +62,7 @@ SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
 """What a part of a claim says of its rows and what they are compared with."""
 
 
-def papers() -> list[str]:
+def papers_with_claims() -> list[str]:
     """Return the papers that have claims."""
     return [path.parent.name for path in paper_files("claims.yaml")]
 
@@ -163,7 +163,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     outcomes = ClaimRows(results / "reproduced", results / "figures")
     tests = ClaimRows(results / "statistics")
     found = []
-    for paper in papers():
+    for paper in papers_with_claims():
         for claim in claims_of(paper):
             row = [paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim)]
             row += in_print(claim)

@@ -23,7 +23,7 @@ from omtl.evidence.comparisons import (
     WORSE,
     beside,
     compare_pairs,
-    decide,
+    decide_by_p,
     interval_of,
 )
 from omtl.experiment.composition import ComposedRun
@@ -139,7 +139,7 @@ class Compared:
 
     def outcome(self, row: Row) -> str:
         """Return whether the learner that was asked for is better than a row's, or worse."""
-        return "" if row.against is None else SIGNIFICANCE[decide(row.against, row.p)]
+        return "" if row.against is None else SIGNIFICANCE[decide_by_p(row.against, row.p)]
 
     def standing(self, one: Row, other: Row) -> dict[str, Any]:
         """Return the ratio of two rows, and how the one stands beside the other by it."""
@@ -253,13 +253,13 @@ def compared(
     rows = []
     for name, experiment, asked in zip(specs, experiments, units, strict=True):
         results = [result for unit in asked if (result := store.load(unit)) is not None]
-        row = Row(name, label_of(experiment))
+        row = Row(name, learner_label(experiment))
         if len(results) < len(asked):
             row.why = why_lacking(asked, len(results), outcome.failed)
         else:
             _score(row, experiment, results, composed.selection, by)
         rows.append(row)
-    judge(rows, by)
+    judge_rows(rows, by)
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
     sign = by.sign
@@ -268,7 +268,7 @@ def compared(
     return Compared(rows[0], order, by, experiments[0].repeats_are_of)
 
 
-def label_of(experiment: Experiment) -> str:
+def learner_label(experiment: Experiment) -> str:
     """Return what a learner is called: by its name, and that of its network if it has one."""
     network = f" ({experiment.network.name})" if experiment.network else ""
     return experiment.algorithm.label + network
@@ -306,7 +306,7 @@ def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec
     return 100.0 * np.array(made) / np.maximum([r.arrays["seen"] for r in results], 1)
 
 
-def judge(rows: list[Row], metric: Metric) -> None:
+def judge_rows(rows: list[Row], metric: Metric) -> None:
     """Compare the first row with each of the others that has numbers."""
     mine, bounds = rows[0], BELOW if metric.lower_is_better else ABOVE
     others = [row for row in rows[1:] if row.values.size and mine.values.size]

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
+from omtl.evidence.battles import CENTRE, PRIOR, SCALE, count_wins, elo, rate, resampled, won
 from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
@@ -52,7 +52,7 @@ def test_battles() -> None:
     assert won(values)[1, 0, 1] == 0.0
     assert won(values, 0.05)[0, 0, 1] == 0.5
     assert np.isnan(won(values)[:, 2]).all()
-    assert total([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
+    assert count_wins([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
 
 
 def test_battles_of_numbers_of_which_the_higher_is_better() -> None:

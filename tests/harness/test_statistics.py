@@ -27,7 +27,7 @@ from omtl.evidence.comparisons import (
     UNDECIDED,
     bootstrap_interval,
     compare_pairs,
-    decide,
+    decide_by_p,
     p_of_ranks,
     standing,
 )
@@ -98,7 +98,7 @@ def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     """An uncorrected p below the level is an interval without the bound."""
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
     comparison = compared(one, other)
-    assert decide(comparison, comparison.p) == comparison.outcome
+    assert decide_by_p(comparison, comparison.p) == comparison.outcome
 
 
 def test_effect_size_is_cohens_d_of_the_differences() -> None:

@@ -54,8 +54,8 @@ def task_bound(one: PlayedLine, panel: Panel) -> Theorem:
         for p in bounded:
             tasks = tasks_of(unit, result, points[p], p, panel.delta)
             faced.append(tasks.assign(p=p))
-            found[PRINTED][p] = totals(tasks, "printed").mean()
-            found[PROVED][p] = totals(tasks, "proved").mean()
+            found[PRINTED][p] = bound_totals(tasks, "printed").mean()
+            found[PROVED][p] = bound_totals(tasks, "proved").mean()
             found[EXAMPLES][p] = tasks["n_examples"].mean()
         return found
 
@@ -69,7 +69,7 @@ def task_bound(one: PlayedLine, panel: Panel) -> Theorem:
     return Theorem("λ", "errors on a task", lams, curves, notes, references=(infinite,))
 
 
-def totals(tasks: pd.DataFrame, bound: str) -> np.ndarray:
+def bound_totals(tasks: pd.DataFrame, bound: str) -> np.ndarray:
     """Return a bound of each task, the sum of its parts."""
     return np.array([*tasks[bound]]).sum(axis=1)
 
@@ -78,7 +78,7 @@ def summary(lam: float, radius: float, tasks: pd.DataFrame) -> str:
     """Return what the bounds are at one λ, as text."""
     parts = []
     for name in ("printed", "proved"):
-        total, means = totals(tasks, name), np.array([*tasks[name]]).mean(axis=0)
+        total, means = bound_totals(tasks, name), np.array([*tasks[name]]).mean(axis=0)
         named = zip(aklo.Bound._fields, means, strict=True)
         shares = ", ".join(f"{field} {value:.4g}" for field, value in named)
         parts.append(
@@ -132,21 +132,20 @@ def tasks_of(
         base, least = (float(arrays[name][p, k, best]) for name in ("weighed_errors", "errors"))
         own = float((1.0 - shares) @ losses)
         drawn = aklo.sampling_deviation(shares, delta) if point["sample"] else 0.0
+        shared = {"base": base, "deviation": drawn}
         gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
         norms = {"norm": float(np.linalg.norm(u)), "longest": float(arrays["longest"][p, k])}
         printed = aklo.Bound(
-            base=base,
+            **shared,
             own=own,
             base_regret=aklo.base_regret_printed(shares, n_past, known=known),
             own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
-            deviation=drawn,
         )
         proved = aklo.Bound(
-            base=base,
+            **shared,
             own=aklo.MISTAKE * own,
             base_regret=aklo.base_regret(shares, n_past, known=known),
             own_regret=aklo.MISTAKE * aklo.own_regret(shares, lam=lam, largest_norm=X, **norms),
-            deviation=drawn,
         )
         row: dict[str, Any] = {"errors": float(arrays["mistakes"][p, k]), "n_examples": float(n)}
         row |= {"printed": printed, "proved": proved, "gammas": gammas}

@@ -136,7 +136,7 @@ def regret_theorem(
         path = [best_weights_of(unit, ridge) for ridge in ridges]
         path.append(np.zeros_like(path[0]))
         losses = [
-            comparators.at_checkpoints(comparators.hinge_losses(setting.tasks, U), setting.stream)
+            comparators.at_checkpoints(comparators.losses_under(setting.tasks, U), setting.stream)
             for U in path
         ]
         certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
@@ -160,11 +160,10 @@ def regret_theorem(
 def times_above(what: str, found: Curves) -> tuple[str, ...]:
     """Return in how many repeats the first curve is anywhere above which bound, as text."""
     measured = next(iter(found.values()))
-    above = {label: int(np.any(measured > curves, axis=1).sum()) for label, curves in found.items()}
     return tuple(
         f"the {what} above “{label}” in {count} of {len(measured)} repeats"
-        for label, count in above.items()
-        if count
+        for label, curves in found.items()
+        if (count := np.any(measured > curves, axis=1).sum())
     )
 
 
