@@ -112,11 +112,6 @@ class ClaimRows:
         return self._rows.get((name, claim, reading), pd.DataFrame())
 
 
-def tests_of(results: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
-    """Return the comparisons of a claim under a reading, from ``results/statistics``."""
-    return ClaimRows(results / "statistics").of(name, claim, reading).to_dict("records")  # type: ignore[return-value]
-
-
 def outcome_under(outcomes: pd.DataFrame, tests: pd.DataFrame, said: Sequence[str]) -> list[str]:
     """Return what the columns `OF_A_READING` say of a claim under a reading.
 
