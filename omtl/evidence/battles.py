@@ -8,9 +8,9 @@ which all are bad has no more weight than another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 SCALE, CENTRE = 400.0, 1000.0
 """The Elo scale: 400 points mean odds of ten to one, and the mean of all entrants is 1000."""
@@ -47,7 +47,7 @@ def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
     return np.where(none, np.nan, found)
 
 
-def total(battles: Sequence[np.ndarray]) -> np.ndarray:
+def count_wins(battles: Sequence[np.ndarray]) -> np.ndarray:
     """Return each learner's wins over each other, with each data set counting as one battle.
 
     Parameters
@@ -114,31 +114,13 @@ def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -
     for _ in range(n):
         drawn = rng.integers(len(battles), size=len(battles))
         again = [battles[d][rng.integers(len(battles[d]), size=len(battles[d]))] for d in drawn]
-        found.append(total(again))
+        found.append(count_wins(again))
     return elo(np.array(found))
 
 
-@dataclass(frozen=True)
-class Ratings:
-    """The ratings of the learners that competed.
-
-    Parameters
-    ----------
-    elo, low, high : ndarray of shape (n_learners,)
-        Ratings, and the ends of their 95 % bootstrap intervals.
-    win, tie, loss : ndarray of shape (n_learners,)
-        Shares of battles; numbers within the region of practical equivalence are a tie.
-    """
-
-    elo: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    win: np.ndarray
-    tie: np.ndarray
-    loss: np.ndarray
-
-
-def rate(values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Generator) -> Ratings:
+def rate(
+    values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Generator
+) -> pd.DataFrame:
     """Return the ratings of learners.
 
     Parameters
@@ -150,12 +132,20 @@ def rate(values: Sequence[np.ndarray], region: float, n: int, rng: np.random.Gen
     n : int
         Number of bootstrap resamples.
     rng : numpy.random.Generator
+
+    Returns
+    -------
+    DataFrame
+        A row for each learner: its ``elo`` with ``low`` and ``high``, the ends of the 95% bootstrap
+        interval, and the shares of battles in ``win``, ``tie`` and ``loss``.
     """
     battles = [won(each) for each in values]
-    drawn = resampled(battles, n, rng)
-    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    low, high = np.quantile(resampled(battles, n, rng), (0.025, 0.975), axis=0)
     near = [won(each, region) for each in values]
-    counts = [total([np.where(np.isnan(b), np.nan, b == s) for b in near]) for s in (1.0, 0.5, 0.0)]
-    shares = [each.sum(axis=1) for each in counts]
-    fought = np.maximum(sum(shares), 1e-300)
-    return Ratings(elo(total(battles)), low, high, *(share / fought for share in shares))
+    shares = {
+        word: count_wins([np.where(np.isnan(b), np.nan, b == score) for b in near]).sum(axis=1)
+        for word, score in {"win": 1.0, "tie": 0.5, "loss": 0.0}.items()
+    }
+    fought = np.maximum(sum(shares.values()), 1e-300)
+    found = {"elo": elo(count_wins(battles)), "low": low, "high": high}
+    return pd.DataFrame(found | {word: share / fought for word, share in shares.items()})

@@ -18,7 +18,7 @@ from omtl.compute.engine import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.comparisons import REGION
-from omtl.evidence.one_data_set import baselines, curves_of, label_of, tuned
+from omtl.evidence.one_data_set import baselines, curves_of, learner_label, tuned
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import Experiment
@@ -262,7 +262,7 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
         row: dict[str, Any] = {
             "dataset": dataset,
             "algorithm": algorithm,
-            "label": label_of(experiment),
+            "label": learner_label(experiment),
             "points": len(experiment.points),
             "learner": code_of_learner(units[0]),
         }
@@ -333,12 +333,15 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     about = found.drop_duplicates("algorithm")
     sign = METRICS[metric].sign
     each = [sign * one for one in values.values()]
-    rated = rate(each, REGION, RESAMPLES, generator(seed, of="board"))
-    table = about[["algorithm", "label"]].assign(
-        **{name: np.round(getattr(rated, name), 1) for name in ("elo", "low", "high")},
-        **{name: np.round(getattr(rated, name), 4) for name in ("win", "tie", "loss")},
-        data_sets=np.sum([~np.isnan(one[:, 0]) for one in each], axis=0),
-        points=about["points"],
+    rated = rate(each, REGION, RESAMPLES, generator(seed, of="board")).set_index(about.index)
+    digits = {"elo": 1, "low": 1, "high": 1, "win": 4, "tie": 4, "loss": 4}
+    table = (
+        about[["algorithm", "label"]]
+        .join(rated.round(digits))
+        .assign(
+            data_sets=np.sum([~np.isnan(one[:, 0]) for one in each], axis=0),
+            points=about["points"],
+        )
     )
     shares = found.groupby("algorithm")[["edge", "ties"]].mean().round(3)
     table = table[table["data_sets"] > 0].join(shares, on="algorithm")

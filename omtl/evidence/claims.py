@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.descriptions import Claim, Part
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, typed
-from omtl.figures.numbers import Shown
+from omtl.figures.numbers import ShownPanel
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import places_in
+from omtl.tables.cells import each_cell, places_in
 from omtl.tables.plan import describe, descriptions, labels_of, published
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
@@ -94,12 +94,15 @@ def _of(key: str, rows: Iterable[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-Numbers = pd.DataFrame | Sequence[Shown]
+Numbers = pd.DataFrame | Sequence[ShownPanel]
 """What decides claims: the cells of a table with our numbers, or the panels of a figure."""
 
 
-def judge_claim(claim: Claim, numbers: Numbers) -> list[Comparison]:
-    """Return the comparisons of a claim.
+def judge_claim(claim: Claim, numbers: Numbers) -> pd.DataFrame:
+    """Return the comparisons of a claim (`omtl.evidence.comparisons.compare_pairs`).
+
+    Each is named in the columns ``claim`` and ``comparison``, the statement as text, and
+    ``repeats_are_of``: if its repeats share one data set, its interval is conditional on it.
 
     A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
     `at_most`) with each of `than`.
@@ -115,7 +118,7 @@ def judge_claim(claim: Claim, numbers: Numbers) -> list[Comparison]:
     Parameters
     ----------
     claim : Claim
-    numbers : DataFrame or sequence of Shown
+    numbers : DataFrame or sequence of ShownPanel
         The cells of the table (`omtl.tables.scoring.played`), or the panels of the figure, that
         decides the claim.
 
@@ -129,23 +132,21 @@ def judge_claim(claim: Claim, numbers: Numbers) -> list[Comparison]:
         of = zip(numbers["dataset"], numbers["experiment"], strict=True)
         over = {dataset: experiment.repeats_are_of for dataset, experiment in of}
         return _comparisons(claim, by_place, over)
-    values: dict[tuple[Any, ...], np.ndarray] = {}
-    over = {}
-    for one in numbers:
-        if not one.missing:
-            _check_lines(claim, one)
-        over[one.label] = one.repeats_are_of
-        values |= {
-            (one.label, axes.title, float(x), line.label): line.values[:, i]
-            for axes in one.axes
-            for line in axes.lines
-            if line.values.size
-            for i, x in enumerate(line.x)
-        }
-    return _comparisons(claim, values, over)
+    for panel in numbers:
+        if not panel.missing:
+            _check_lines(claim, panel)
+    values = {
+        (panel.label, axes.title, float(x), line.label): line.values[:, i]
+        for panel in numbers
+        for axes in panel.axes
+        for line in axes.lines
+        if line.values.size
+        for i, x in enumerate(line.x)
+    }
+    return _comparisons(claim, values, {panel.label: panel.repeats_are_of for panel in numbers})
 
 
-def _check_lines(claim: Claim, shown: Shown) -> None:
+def _check_lines(claim: Claim, shown: ShownPanel) -> None:
     """Refuse a claim that names axes or a line that a panel has not."""
     parts = [part for part in claim.all if part.panel == shown.label]
     lines = [name.partition(" at ")[0] for part in parts for name in (*part.compared, *part.than)]
@@ -156,16 +157,33 @@ def _check_lines(claim: Claim, shown: Shown) -> None:
     )
 
 
-def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> list[Comparison]:
+def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> pd.DataFrame:
     """Return the comparisons of a claim, given what the repeats of data sets and panels are of."""
-    found = []
+    pairs = []
     for part in claim.all:
         places = _in_panel(part, values) if part.panel else _on_data_set(claim, part, values)
-        of, ratio = over.get(part.dataset or part.panel, ""), bool(part.ratio)
         for (place, named), one, other in product(places, part.compared, part.than):
-            both = named(one), named(other)
-            found.append(Comparison(place, one, other, both, part.bounds, ratio, of))
-    return found
+            pairs.append(
+                {
+                    "claim": claim.id,
+                    "comparison": statement(place, one, other, part),
+                    "repeats_are_of": over.get(part.dataset or part.panel, ""),
+                    "bounds": part.bounds,
+                    "is_ratio": bool(part.ratio),
+                    "values": named(one),
+                    "others": named(other),
+                }
+            )
+    return compare_pairs(pairs)
+
+
+def statement(place: str, one: str, other: str, part: Part) -> str:
+    """Return as text that a part of a claim says that one is below, above or so much of another."""
+    least, most = part.bounds
+    if part.ratio:
+        return f"{place}: {one} / {other} in [{least:g}, {most:g}]"
+    sign, by = ("<", -most) if least == -np.inf else (">", least)
+    return f"{place}: {one} {sign} {other}" + (f" by {by:g}" if by else "")
 
 
 def _on_data_set(claim: Claim, part: Part, values: Values) -> Iterator[Place]:
@@ -219,15 +237,15 @@ def in_print(claim: Claim) -> tuple[str, str]:
         for row in published(claim.table)
     }
     untrue, found = [], _comparisons(claim, printed, {})
-    for one in (one for one in found if one.n_repeats):
-        (mine,), (other,) = one.numbers
-        is_so = mine / other if one.ratio else mine - other
+    for one in each_cell(found[found["n_repeats"] > 0]):
+        (mine,), (other,) = one.values, one.others
+        is_so = mine / other if one.is_ratio else mine - other
         least, most = one.bounds[0] and one.bounds[0] - ROUNDING, one.bounds[1]
         if not least < is_so < (most and most + ROUNDING):
-            untrue.append(f"{one.relation}: {mine:g} and {other:g}")
+            untrue.append(f"{one.comparison}: {mine:g} and {other:g}")
     if untrue:
         return FALSE, "; ".join(untrue)
-    return TRUE if all(one.n_repeats for one in found) else NO_NUMBERS, ""
+    return TRUE if found["n_repeats"].all() else NO_NUMBERS, ""
 
 
 def outcome_of(outcomes: Iterable[str]) -> str:
@@ -241,16 +259,24 @@ def decided_by(paper: str, name: str) -> list[Claim]:
     return [one for one in claims_of(paper) if one.decided_by == name]
 
 
-def judged(paper: str, name: str, numbers: Numbers) -> dict[str, list[Comparison]]:
-    """Return the comparisons of the claims that a table or figure decides, by claim."""
-    return {claim.id: judge_claim(claim, numbers) for claim in decided_by(paper, name)}
+def judge_claims(paper: str, name: str, numbers: Numbers) -> pd.DataFrame:
+    """Return the comparisons of all claims that a table or figure decides."""
+    found = [judge_claim(claim, numbers) for claim in decided_by(paper, name)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
-    """Return a row for each claim that a table or figure decides, with its outcome."""
-    rows = []
-    for claim in decided_by(paper, name):
-        about = (paper, claim.id, claim.place, claim.words, in_print(claim)[0])
-        outcome = outcome_of(one.outcome for one in judge_claim(claim, numbers))
-        rows.append((*about, reading, outcome))
+    """Return a row for each claim that a table or figure decides, with its outcome (`COLUMNS`)."""
+    rows = [
+        {
+            "paper": paper,
+            "claim": claim.id,
+            "place": claim.place,
+            "says": claim.words,
+            "in_print": in_print(claim)[0],
+            "reading": reading,
+            "outcome": outcome_of(judge_claim(claim, numbers)["outcome"]),
+        }
+        for claim in decided_by(paper, name)
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)

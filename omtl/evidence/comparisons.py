@@ -1,20 +1,32 @@
 """Comparisons of two learners, paired over the repeats that both have.
 
-All that the evidence says of two learners is a row of one table, of `Comparison`: whether a claim
-holds, practical equivalence, what `omtl compare` says, what sharing gains on the board. Its
-difference, interval, p value, effect size and outcome are computed here alone; the claims,
-statistics and the board are views of it. `omtl.evidence.paired_tests` corrects for many.
+All evidence about two learners is one long frame. A row says who is compared with whom, where, over
+how many repeats, by how much they differ, with an interval, a p value, an effect size and an
+outcome. `compare_pairs` alone computes these; claims, statistics, practical equivalence, what
+``omtl compare`` says and what sharing gains on the board are queries on such frames.
+
+The comparisons of one frame can be corrected for being many (`correct_family`). All that a table
+or figure decides under a reading is one family. A claim fails if any one of its comparisons fails,
+so the probability of even one wrong decision in the family must be bounded. Holm's correction does
+that under any dependence, and comparisons share learners and repeats. For a claim to hold it is
+stricter than necessary, because all its comparisons must be certain at once anyway. Benjamini and
+Yekutieli's q values, which bound the share of wrong decisions under any dependence, are given as
+well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
 from scipy import special
+
+from omtl.measures.correction import holm
+from omtl.tables.cells import each_cell
+from omtl.util.seeds import generator
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 """Outcomes of a statement about two learners."""
@@ -31,8 +43,17 @@ LEVEL = 1.0 - CONFIDENCE
 REGION = 0.05
 """Numbers within this share of each other are practically equivalent."""
 
+RESAMPLES = 9999
+"""Number of resamples of a bootstrap interval."""
 
-def interval(values: np.ndarray) -> tuple[float, float]:
+FEWEST = 5
+"""Minimum number of repeats for a bootstrap interval."""
+
+BELOW, ABOVE, ANY_RATIO = (-np.inf, 0.0), (0.0, np.inf), (0.0, np.inf)
+"""Bounds of statements: lower, higher, and a ratio of which nothing is stated."""
+
+
+def interval_of(values: np.ndarray) -> tuple[float, float]:
     """Return the interval of a mean (Student's t); infinite for fewer than two values."""
     if values.size < 2:
         return -np.inf, np.inf
@@ -57,139 +78,150 @@ def p_of(differences: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(error), p, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """A statement about two learners, or two points of lines, and its uncertainty.
+@np.errstate(divide="ignore", invalid="ignore")
+def compare_pair(
+    values: np.ndarray,
+    others: np.ndarray,
+    bounds: tuple[float, float] = BELOW,
+    is_ratio: bool = False,
+) -> dict[str, Any]:
+    """Return what paired repeats say of a statement about two learners.
 
     Parameters
     ----------
-    place : str
-        The place of the comparison.
-    one, other : str
-        The two that are compared.
-    numbers : tuple of ndarray of shape (n_repeats,)
-        Their numbers in the same repeats; empty if one was not run.
+    values, others : ndarray of shape (n_repeats,)
+        Numbers of both in the same repeats; empty if one was not run.
     bounds : tuple of float
         The statement says that the mean of the paired differences, or the ratio, lies between them.
-    ratio : bool
-        Whether numbers are divided: then differences and their bounds are logarithms, and the mean
-        is the geometric mean of the ratios.
-    repeats_are_of : str
-        If the repeats share one data set, the interval is conditional on it: another sample of the
-        same kind may change the mean by more.
+    is_ratio : bool
+        Whether numbers are divided: then differences are logarithms, and the mean is the geometric
+        mean of the ratios.
+
+    Returns
+    -------
+    dict
+        ``differences`` and their ``limits``; ``away``, the differences from the finite limit
+        nearest to their mean, crossing which would reverse the outcome; ``n_repeats``; the
+        ``mean`` in the unit of the bounds with its ``interval``, ``low`` and ``high``; the
+        two-sided ``p`` of the t test that the mean equals the nearest limit, below `LEVEL` exactly
+        if the interval decides; the ``outcome`` by the interval; and the ``effect``, how far the
+        mean lies on the stated side of its limit, in standard deviations of the differences (for a
+        limit of 0 Cohen's d for paired samples, positive as stated). Numbers are NaN without
+        repeats.
     """
+    is_run = bool(values.size and others.size)
+    limits = np.log(bounds) if is_ratio else np.array(bounds)
+    apart = (np.log(values / others) if is_ratio else values - others) if is_run else []
+    differences = np.asarray(apart, dtype=float)
+    found = {"differences": differences, "limits": limits, "n_repeats": differences.size}
+    if not is_run:
+        found |= dict.fromkeys(("mean", "low", "high", "p", "effect"), np.nan)
+        return {**found, "interval": (np.nan, np.nan), "away": differences, "outcome": UNDECIDED}
+    mean = float(differences.mean())
+    finite = limits[np.isfinite(limits)]
+    nearest = min(finite, key=lambda limit: abs(mean - limit), default=np.nan)
+    ends = mean, *interval_of(differences)
+    middle, low, high = map(float, np.exp(ends)) if is_ratio else ends
+    outcome = UNDECIDED
+    if bounds[0] < low and high < bounds[1]:
+        outcome = HOLDS
+    elif high < bounds[0] or low > bounds[1]:
+        outcome = FAILS
+    away = differences - nearest
+    effect = _effect(differences, min(mean - limits[0], limits[1] - mean))
+    found |= {"mean": middle, "low": low, "high": high, "interval": (low, high)}
+    return {**found, "away": away, "p": float(p_of(away)), "effect": effect, "outcome": outcome}
 
-    place: str
-    one: str
-    other: str
-    numbers: tuple[np.ndarray, np.ndarray]
-    bounds: tuple[float, float] = (-np.inf, 0.0)
-    ratio: bool = False
-    repeats_are_of: str = ""
 
-    @property
-    def relation(self) -> str:
-        """The statement as text."""
-        least, most = self.bounds
-        if self.ratio:
-            return f"{self.place}: {self.one} / {self.other} in [{least:g}, {most:g}]"
-        sign, by = ("<", -most) if least == -np.inf else (">", least)
-        return f"{self.place}: {self.one} {sign} {self.other}" + (f" by {by:g}" if by else "")
+def _effect(differences: np.ndarray, inside: float) -> float:
+    """Return the distance on the stated side of the nearest limit in standard deviations."""
+    if differences.size < 2 or not np.isfinite(inside):
+        return np.nan
+    std = float(differences.std(ddof=1))
+    if std == 0.0:
+        return float(np.copysign(np.inf, inside)) if inside else 0.0
+    return float(inside / std)
 
-    @cached_property
-    def differences(self) -> np.ndarray:
-        """The paired differences, of logarithms for a ratio; empty if one was not run."""
-        one, other = self.numbers
-        if not one.size or not other.size:
-            return np.empty(0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(one / other) if self.ratio else one - other
 
-    @property
-    def n_repeats(self) -> int:
-        """Number of repeats that both have."""
-        return self.differences.size
+def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the frame of comparisons: a row for each pair, with what its repeats say.
 
-    @property
-    def limits(self) -> np.ndarray:
-        """The bounds of the differences."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.bounds) if self.ratio else np.array(self.bounds)
+    Parameters
+    ----------
+    pairs : iterable of dict
+        Each with the arguments of `compare_pair`, and whatever names the comparison.
+    """
+    asked = ("values", "others", "bounds", "is_ratio")
+    rows = [
+        {**pair, **compare_pair(**{name: pair[name] for name in asked if name in pair})}
+        for pair in pairs
+    ]
+    return pd.DataFrame(rows)
 
-    def of_numbers(self, difference: float) -> float:
-        """Return a difference in the unit of the bounds."""
-        return float(np.exp(difference) if self.ratio else difference)
 
-    @property
-    def mean(self) -> float:
-        """The mean difference, or the geometric mean of the ratios; NaN if one was not run."""
-        return self.of_numbers(self.differences.mean()) if self.n_repeats else np.nan
+def decide_by_p(comparison: Any, p: float) -> str:
+    """Return the outcome of a row by a corrected p value: undecided unless below `LEVEL`."""
+    if p >= LEVEL or not comparison.n_repeats:
+        return UNDECIDED
+    least, most = comparison.limits
+    return HOLDS if least < comparison.differences.mean() < most else FAILS
 
-    @cached_property
-    def interval(self) -> tuple[float, float]:
-        """The interval of the mean; NaN if one was not run."""
-        if not self.n_repeats:
-            return np.nan, np.nan
-        low, high = interval(self.differences)
-        return self.of_numbers(low), self.of_numbers(high)
 
-    @property
-    def away(self) -> np.ndarray:
-        """The differences from the finite bound nearest to their mean; NaN if there is none.
+def correct_family(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """Return comparisons with p values corrected for being many, and the outcomes by them.
 
-        Crossing that bound would reverse the outcome.
-        """
-        finite = [bound for bound in self.limits if np.isfinite(bound)]
-        mean = float(self.differences.mean())
-        return self.differences - min(finite, key=lambda bound: abs(mean - bound), default=np.nan)
+    The columns ``p_holm``, ``q_by`` and ``corrected`` are added. A comparison that occurs several
+    times, as in several claims, counts once; one that was not run does not count.
+    """
+    rows = [*each_cell(comparisons)]
+    same = [(row.differences.tobytes(), tuple(row.limits)) for row in rows]
+    family = {key: row.p for key, row in zip(same, rows, strict=True) if row.n_repeats}
+    raw = np.array(list(family.values()))
+    shares = scipy.stats.false_discovery_control(raw, method="by") if raw.size else raw
+    by_holm, by_share = (dict(zip(family, each, strict=True)) for each in (holm(raw), shares))
+    p_holm = [by_holm.get(key, np.nan) for key in same]
+    return comparisons.assign(
+        p_holm=p_holm,
+        q_by=[by_share.get(key, np.nan) for key in same],
+        corrected=[decide_by_p(row, p) for row, p in zip(rows, p_holm, strict=True)],
+    )
 
-    @cached_property
-    def p(self) -> float:
-        """The two-sided p value of the t test that the mean equals the nearest bound.
 
-        It is below `LEVEL` exactly if the interval decides.
-        """
-        return float(p_of(self.away))
+def p_of_ranks(away: np.ndarray) -> float:
+    """Return the two-sided p of Wilcoxon's signed-rank test that differences are about 0."""
+    if away.size < 2 or not np.isfinite(away).all() or not away.any():
+        return 1.0
+    return float(scipy.stats.wilcoxon(away).pvalue)
 
-    @property
-    def effect(self) -> float:
-        """How far the mean difference lies on the stated side of its bound.
 
-        In standard deviations of the paired differences; negative on the other side. For a bound
-        of 0 it is Cohen's d for paired samples, positive as is said.
-        """
-        mean, (least, most) = float(self.differences.mean()), self.limits
-        inside = min(mean - least, most - mean)
-        if self.n_repeats < 2 or not np.isfinite(inside):
-            return np.nan
-        std = float(self.differences.std(ddof=1))
-        if std == 0.0:
-            return float(np.copysign(np.inf, inside)) if inside else 0.0
-        return float(inside / std)
+def bootstrap_interval(
+    differences: np.ndarray, seed: int = 0, comparison: str = ""
+) -> tuple[float, float]:
+    """Return the bootstrap interval of a mean over the repeats.
 
-    @property
-    def outcome(self) -> str:
-        """Whether the statement holds, by the interval alone."""
-        (low, high), (least, most) = self.interval, self.bounds
-        if least < low and high < most:
-            return HOLDS
-        return FAILS if high < least or low > most else UNDECIDED
+    Bias-corrected and accelerated (Efron), of `RESAMPLES` resamples; NaN with fewer than `FEWEST`
+    repeats.
 
-    def decided(self, p: float) -> str:
-        """Return the outcome by a p value: undecided unless it is below `LEVEL`."""
-        if p >= LEVEL:
-            return UNDECIDED
-        least, most = self.limits
-        return HOLDS if least < self.differences.mean() < most else FAILS
-
-    def row(self) -> dict[str, Any]:
-        """Return the comparison as a row of the table, without the repeats."""
-        low, high = self.interval
-        return {
-            **{"comparison": self.relation, "n_repeats": self.n_repeats},
-            **{"repeats_are_of": self.repeats_are_of, "mean": self.mean, "low": low, "high": high},
-            **{"outcome": self.outcome},
-        }
+    Parameters
+    ----------
+    differences : ndarray of shape (n_repeats,)
+    seed : int
+    comparison : str
+        The statement: each has resamples of its own.
+    """
+    if differences.size < FEWEST or not np.isfinite(differences).all():
+        return np.nan, np.nan
+    if np.ptp(differences) == 0.0:
+        return float(differences[0]), float(differences[0])
+    low, high = scipy.stats.bootstrap(
+        (differences,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="BCa",
+        rng=generator(seed, of="bootstrap", comparison=comparison),
+    ).confidence_interval
+    return float(low), float(high)
 
 
 def standing(low: float, high: float, lower_is_better: bool) -> str:
@@ -208,19 +240,18 @@ def standing(low: float, high: float, lower_is_better: bool) -> str:
     return UNDECIDED
 
 
-def beside(one: np.ndarray, other: np.ndarray, lower_is_better: bool) -> dict[str, Any]:
+def beside(values: np.ndarray, others: np.ndarray, lower_is_better: bool) -> dict[str, Any]:
     """Return the ratio of a learner's numbers to another's, with how it stands beside it."""
-    found = Comparison("", "", "", (one, other), (0.0, np.inf), ratio=True)
-    low, high = found.interval
-    ends = {"ratio": found.mean, "low": low, "high": high, "n_repeats": found.n_repeats}
-    return {**ends, "outcome": standing(low, high, lower_is_better)}
+    found = compare_pair(values, others, ANY_RATIO, is_ratio=True)
+    named = {"ratio": found["mean"]} | {name: found[name] for name in ("low", "high", "n_repeats")}
+    return {**named, "outcome": standing(found["low"], found["high"], lower_is_better)}
 
 
-def shown(number: float) -> str:
-    """Return a number as text; empty if there is none."""
+def number_text(number: float) -> str:
+    """Return a number as text to four digits; empty if there is none."""
     return "" if np.isnan(number) else f"{number:.4g}"
 
 
 def as_text(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows as they are written: numbers to four digits, and nothing where there is none."""
-    return rows.map(lambda value: shown(value) if isinstance(value, float) else str(value))
+    return rows.map(lambda value: number_text(value) if isinstance(value, float) else str(value))

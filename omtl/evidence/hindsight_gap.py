@@ -8,17 +8,16 @@ the margin between the printed numbers, chosen in the same way, comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.comparisons import CONFIDENCE, shown
-from omtl.evidence.paired_tests import FEWEST, RESAMPLES
+from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES, number_text
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.readings import Reading
@@ -44,13 +43,17 @@ means over the repeats, and the mean difference with its interval, positive wher
 
 FROM_HINDSIGHT = ("from_hindsight", "from_hindsight_low", "from_hindsight_high")
 
+BASELINE = ("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high")
+
+KINDS = ("", "honest_")
+"""What the columns of each rule begin with: of the table's own, and of that without hindsight."""
+
 COLUMNS = (
     *("table", "dataset", "task", "metric", "reading", "n_repeats", "repeats_are_of"),
     *PRINTED,
-    *OF_A_RULE,
-    *(f"honest_{what}" for what in OF_A_RULE),
+    *(f"{kind}{what}" for kind in KINDS for what in OF_A_RULE),
     *FROM_HINDSIGHT,
-    *("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high"),
+    *BASELINE,
     "fixed_by_reading",
 )
 """Columns of ``results/hindsight.csv``.
@@ -60,14 +63,11 @@ ours by the honest rule, and its margin that of the paper's own over it. `fixed_
 the reading's answers that leave a hyper-parameter one value: they were found by looking at the
 published numbers, and are hindsight under either rule. Intervals are over the repeats, which are of
 one data set or of fresh draws (`repeats_are_of`), and know that the algorithms were picked
-(`resampled`); that the oracle picks the hyper-parameters on the same repeats they do not know.
+(`margin_of`); that the oracle picks the hyper-parameters on the same repeats they do not know.
 """
 
 Place = tuple[str, str]
 """Data set and task."""
-
-PRINT = "print"
-"""What the printed numbers are called beside those of the rules."""
 
 Rows = dict[str, list[np.ndarray]]
 """By algorithm, its numbers in each place of a table, over the repeats."""
@@ -144,85 +144,88 @@ def pick(means: np.ndarray, sign: float) -> np.ndarray:
     return np.argmin(sign * (means / average).mean(axis=-1), axis=0)
 
 
-def drawn(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
-    """Return the repeats in each resample, the same for all tasks of a data set."""
+def drawn_repeats(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
+    """Return all repeats, and those of each resample, the same for all tasks of a data set."""
     found: dict[str, np.ndarray] = {}
     for (dataset, _), values in zip(places, next(iter(rows.values())), strict=True):
         rng = generator(seed, of="resampled repeats", dataset=dataset)
-        found[dataset] = rng.integers(values.size, size=(RESAMPLES, values.size))
+        resampled = rng.integers(values.size, size=(RESAMPLES, values.size))
+        found[dataset] = np.vstack([np.arange(values.size), resampled])
     return [found[dataset] for dataset, _ in places]
 
 
-@dataclass(frozen=True)
-class Margin:
-    """The margin of one of several rows over one of several others, in each place.
+class Margin(NamedTuple):
+    """The margin of the best of the paper's own rows over the best of others, in each place.
 
     Parameters
     ----------
     own, rival : str
         The algorithms that are picked.
-    means : ndarray of shape (n_places,)
-    resamples : ndarray of shape (n_resamples, n_places)
-        Of the repeats; each picks anew.
+    means : ndarray of shape (1 + n_resamples, n_places)
+        Of all repeats, then of resamples of them; each picks anew.
     """
 
     own: str
     rival: str
     means: np.ndarray
-    resamples: np.ndarray
 
-    @staticmethod
-    def of(own: Rows, rivals: Rows, sign: float, draws: Sequence[np.ndarray]) -> Margin:
-        """Return the margin of the best own row over the best rival."""
 
-        def margin(sides: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-            first, other = (pick(means, sign) for means in sides)
-            mine, theirs = (
-                np.take_along_axis(means, which[None, ..., None], axis=0)[0]
-                for means, which in zip(sides, (first, other), strict=True)
-            )
-            return sign * (theirs - mine), first, other
+def margin_of(own: Rows, rivals: Rows, sign: float, draws: Sequence[np.ndarray]) -> Margin:
+    """Return the margin of the best own row over the best rival.
 
-        def resampled(values: list[np.ndarray]) -> np.ndarray:
-            each = [v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)]
-            return np.stack(each, axis=1)
-
-        sides = own, rivals
-        means, first, other = margin(
-            [np.array([[v.mean() for v in values] for values in rows.values()]) for rows in sides]
+    Parameters
+    ----------
+    own, rivals : Rows
+    sign : float
+        1 where lower is better, else -1.
+    draws : sequence of ndarray of shape (1 + n_resamples, n_repeats)
+        Repeats in each place (`drawn_repeats`).
+    """
+    picked = []
+    for rows in (own, rivals):
+        means = np.array(
+            [
+                np.stack([v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)], 1)
+                for values in rows.values()
+            ]
         )
-        resamples = margin(
-            [np.array([resampled(values) for values in rows.values()]) for rows in sides]
-        )[0]
-        return Margin([*own][int(first)], [*rivals][int(other)], means, resamples)
-
-    def less(self, other: Margin) -> Margin:
-        """Return by how much the margin is greater than another one."""
-        means, resamples = self.means - other.means, self.resamples - other.resamples
-        return replace(self, means=means, resamples=resamples)
-
-    def interval(self, i: int, n_repeats: int) -> tuple[str, str, str]:
-        """Return the mean in a place and its percentile interval; none of too few repeats."""
-        if n_repeats < FEWEST:
-            return f"{self.means[i]:.4f}", "", ""
-        tail = (1.0 - CONFIDENCE) / 2.0
-        low, high = np.quantile(self.resamples[:, i], [tail, 1.0 - tail])
-        return f"{self.means[i]:.4f}", shown(float(low)), shown(float(high))
+        which = pick(means, sign)
+        best = np.take_along_axis(means, which[None, :, None], axis=0)[0]
+        picked.append(([*rows][which[0]], best))
+    (mine, ours), (rival, theirs) = picked
+    return Margin(mine, rival, sign * (theirs - ours))
 
 
-def cells_by(
-    rules: Iterable[str], name: str, reading: Reading, request: Request
-) -> dict[str, list[Any]]:
-    """Return the cells of a table's own metric with their numbers, by each rule and in `PRINT`."""
-    metric = describe("table", name).metric
-    found = {}
-    for rule in dict.fromkeys(rules):
-        cells = planned(name, replace(request, selection=rule), reading)
-        cells = cells[cells["metric"] == metric]
-        found[rule] = list(each_cell(played(cells, request.store)))
-    printed = cells[cells["published_mean"] != ""]
-    means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
-    return {PRINT: list(each_cell(with_columns(printed, means))), **found}
+def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
+    """Return the mean of all repeats with the percentile interval of the resamples' means.
+
+    There is no interval of fewer repeats than `FEWEST`.
+    """
+    if n_repeats < FEWEST:
+        return f"{means[0]:.4f}", "", ""
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low, high = np.quantile(means[1:], [tail, 1.0 - tail])
+    return f"{means[0]:.4f}", number_text(float(low)), number_text(float(high))
+
+
+def numbers_by(rule: str, name: str, reading: Reading, request: Request) -> pd.DataFrame:
+    """Return the cells of a table's own metric with their numbers by a rule.
+
+    Their ``place`` and ``side`` are added: the paper's ``own``, a ``rival``, or a baseline of
+    ``ours``.
+    """
+    asked = describe("table", name)
+    cells = planned(name, replace(request, selection=rule), reading)
+    cells = played(cells[cells["metric"] == asked.metric], request.store)
+
+    def side(cell: Any) -> str:
+        own = "own" if cell.algorithm in asked.proposed else "rival"
+        return "ours" if cell.kind == OURS else own
+
+    return with_columns(
+        cells,
+        [{"place": (cell.dataset, cell.task), "side": side(cell)} for cell in each_cell(cells)],
+    )
 
 
 def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
@@ -241,78 +244,72 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     asked = describe("table", name)
     sign = METRICS[asked.metric].sign
     rules = asked.selection, honest_rule(asked.selection, reading)
-    cells = cells_by(rules, name, reading, request)
-    of_paper = [cell for rule in rules for cell in cells[rule] if cell.kind != OURS]
-    lacking = {_place(cell) for cell in of_paper if not cell.values.size}
-    of = {
-        _place(cell): cell.experiment.repeats_are_of
-        for cell in of_paper
-        if cell.algorithm in asked.proposed and _place(cell) not in lacking
-    }
+    cells = {rule: numbers_by(rule, name, reading, request) for rule in dict.fromkeys(rules)}
+    printed = cells[rules[0]][cells[rules[0]]["published_mean"] != ""]
+    means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
+    of_paper = pd.concat([each[each["side"] != "ours"] for each in cells.values()])
+    lacking = {*of_paper.loc[of_paper["values"].map(len) == 0, "place"]}
+    own_cells = of_paper[(of_paper["side"] == "own") & ~of_paper["place"].isin(lacking)]
+    of = {cell.place: cell.experiment.repeats_are_of for cell in each_cell(own_cells)}
+    places = [*of]
 
-    def side(kind: str, source: str) -> Rows:
-        numbers = {
-            (cell.algorithm, _place(cell)): cell.values
-            for cell in cells[source]
-            if cell.values.size and _kind(cell, asked) == kind
-        }
-        return whole_rows(numbers, list(of), asked.same_row)
+    def side(kind: str, source: pd.DataFrame) -> Rows:
+        run = source[(source["side"] == kind) & (source["values"].map(len) > 0)]
+        numbers = dict(
+            zip(zip(run["algorithm"], run["place"], strict=True), run["values"], strict=True)
+        )
+        return whole_rows(numbers, places, asked.same_row)
 
     def margin(own: Rows, rivals: Rows) -> Margin:
-        return Margin.of(own, rivals, sign, drawn(own, list(of), request.seed))
+        return margin_of(own, rivals, sign, drawn_repeats(own, places, request.seed))
 
-    sides = {source: (side("own", source), side("rival", source)) for source in cells}
-    if not of or not all(rows for rule in rules for rows in sides[rule]):
+    sources = [with_columns(printed, means), *(cells[rule] for rule in rules)]
+    sides = [(side("own", source), side("rival", source)) for source in sources]
+    if not of or not all(rows for pair in sides[1:] for rows in pair):
         return pd.DataFrame(columns=COLUMNS)
-    in_print, hindsight, honest = (margin(*sides[source]) for source in (PRINT, *rules))
-    gap = hindsight.less(honest)
-    ours = side("ours", rules[1])
-    over = margin(sides[rules[1]][0], ours) if ours else None
+    in_print, *by_rule = (margin(*pair) for pair in sides)
+    ours = side("ours", cells[rules[1]])
+    over = margin(sides[2][0], ours) if ours else None
     found = []
     for i, (place, repeats_are_of) in enumerate(of.items()):
-        n = next(iter(sides[rules[0]][0].values()))[i].size
-        row = [name, *place, asked.metric, reading.name, str(n), repeats_are_of]
-        row += [in_print.own, in_print.rival, f"{in_print.means[i]:.4f}"]
-        for rule, one in zip(rules, (hindsight, honest), strict=True):
-            own, rivals = sides[rule]
-            row += [rule, *_named(one.own, own, i), *_named(one.rival, rivals, i)]
-            row += one.interval(i, n)
-        row += gap.interval(i, n)
-        row += [*_named(over.rival, ours, i), *over.interval(i, n)] if over else [""] * 5
-        found.append([*row, "; ".join(fixed_by(reading, place[0]))])
-    return pd.DataFrame(found, columns=COLUMNS)
+        n = next(iter(sides[1][0].values()))[i].size
+        row = {"table": name, "dataset": place[0], "task": place[1], "metric": asked.metric}
+        row |= {"reading": reading.name, "n_repeats": str(n), "repeats_are_of": repeats_are_of}
+        row |= dict(zip(PRINTED, (*in_print[:2], f"{in_print.means[0, i]:.4f}"), strict=True))
+        for kind, rule, one, (own, rivals) in zip(KINDS, rules, by_rule, sides[1:], strict=True):
+            told = [rule, one.own, _mean_text(own[one.own][i])]
+            told += [one.rival, _mean_text(rivals[one.rival][i]), *ends_of(one.means[:, i], n)]
+            row |= {f"{kind}{what}": text for what, text in zip(OF_A_RULE, told, strict=True)}
+        gap = (by_rule[0].means - by_rule[1].means)[:, i]
+        row |= dict(zip(FROM_HINDSIGHT, ends_of(gap, n), strict=True))
+        if over:
+            told = [over.rival, _mean_text(ours[over.rival][i]), *ends_of(over.means[:, i], n)]
+            row |= dict(zip(BASELINE, told, strict=True))
+        found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, place[0]))})
+    return pd.DataFrame(found, columns=COLUMNS).fillna("")
 
 
-def _named(name: str, rows: Rows, i: int) -> tuple[str, str]:
-    return name, f"{rows[name][i].mean():.4f}"
-
-
-def _place(cell: Any) -> Place:
-    return cell.dataset, cell.task
-
-
-def _kind(cell: Any, asked: TableDescription) -> str:
-    return "ours" if cell.kind == OURS else "own" if cell.algorithm in asked.proposed else "rival"
+def _mean_text(values: np.ndarray) -> str:
+    return f"{values.mean():.4f}"
 
 
 def sentence(row: Mapping[Any, str]) -> str:
     """Return a row's text: the margin in print and under both rules."""
     ends = []
-    for kind in ("", "honest_"):
+    for kind in KINDS:
         low, high = row[f"{kind}low"], row[f"{kind}high"]
         interval = f"[{low}, {high}]" if low else f"(no interval: {row['n_repeats']} repeats)"
         ends.append(
             f"{row[f'{kind}own']} {row[f'{kind}margin']} {interval} better than "
             f"{row[f'{kind}rival']} by {row[f'{kind}selection']}"
         )
+    if row["selection"] == row["honest_selection"]:
+        ends = [f"{ends[0]}, which is honest"]
     task = "" if row["task"] == "all" else f" {row['task']}"
     place = f"{row['table']}, {row['reading']}, {row['dataset']}{task}"
-    both = ends if row["selection"] != row["honest_selection"] else [f"{ends[0]}, which is honest"]
-    print_ = (
-        f"{row['printed_own']} {row['printed_margin']} better than {row['printed_rival']} in print"
-    )
+    printed = "{printed_own} {printed_margin} better than {printed_rival} in print".format(**row)
     fixed = f" ({row['fixed_by_reading']} is hindsight too)" if row["fixed_by_reading"] else ""
-    return f"{place}: {'; '.join([print_, *both])}{fixed}"
+    return f"{place}: {'; '.join([printed, *ends])}{fixed}"
 
 
 def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list[str], list[Path]]:
@@ -348,12 +345,11 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
         )
     sentences = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():
-        earlier = read_csv(path)
-        made = set(zip(rows["table"], rows["reading"], strict=True))
-        old = [key not in made for key in zip(earlier["table"], earlier["reading"], strict=True)]
-        rows = pd.concat([rows, earlier[old].reindex(columns=rows.columns, fill_value="")])
+        earlier = read_csv(path).reindex(columns=rows.columns, fill_value="")
+        of_run = ["table", "reading"]
+        made = earlier.set_index(of_run).index.isin(rows.set_index(of_run).index)
+        rows = pd.concat([rows, earlier[~made]])
     order = {reading: i for i, reading in enumerate(READINGS)}
     rows = rows.sort_values("reading", key=lambda names: names.map(order), kind="stable")
-    rows = rows.sort_values("table", kind="stable")
-    write_csv(path, rows)
+    write_csv(path, rows.sort_values("table", kind="stable"))
     return sentences, [path]

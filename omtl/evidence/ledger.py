@@ -1,15 +1,13 @@
 """The claims ledger: every comparative statement of the papers, and its outcome.
 
 It is made from files alone: the claims in ``experiments/*/claims.yaml``, their outcomes beside the
-reproduced tables and figures, and the tables of comparisons in ``results/statistics``. So is the
-audit of the theorems, from the numbers of the figures that show them.
+reproduced tables and figures, and the comparisons in ``results/statistics``. So is the audit of the
+theorems, from the numbers of the figures that show them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from omtl.experiment.papers import paper_files
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.paths import RESULTS, results_to_read
-from omtl.util.result_files import as_csv, rows_in, write_all
+from omtl.util.result_files import as_csv, read_csv, write_all
 
 NOT_RUN = "not run"
 
@@ -64,77 +62,83 @@ SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
 """What a part of a claim says of its rows and what they are compared with."""
 
 
-def papers() -> list[str]:
+def papers_with_claims() -> list[str]:
     """Return the papers that have claims."""
     return [path.parent.name for path in paper_files("claims.yaml")]
 
 
 def predicate(claim: Claim) -> str:
     """Return a claim's predicate in words; parts that differ only in place become one."""
+
+    def each(names: Sequence[str]) -> str:
+        told = [
+            f"{name} (the better of {', '.join(claim.either[name])})"
+            if name in claim.either
+            else name
+            for name in names
+        ]
+        return f"each of {', '.join(told)}" if len(told) > 1 else told[0]
+
     places: dict[str, list[str]] = {}
     for part in claim.all:
         metric = (part.metric or claim.metric) if claim.table else ""
         limits = [f"by {part.by:g}"] if part.by else []
         limits += [f"at least {part.at_least:g}"] if part.at_least else []
         limits += [f"at most {part.at_most:g}"] if part.at_most < inf else []
-        mine, theirs = (_each(_with_forms(claim, names)) for names in (part.compared, part.than))
-        what = [metric, mine, SIDES[part.side], theirs, " and ".join(limits)]
+        what = [metric, each(part.compared), SIDES[part.side], each(part.than)]
         if part.panel:
             where = [f"panel {part.panel}", *part.parts]
             place = f"{', '.join(where)} at {', '.join(map(str, part.at))}"
         else:
             place = " ".join([part.dataset, ", ".join(part.tasks)]).strip()
-        places.setdefault(" ".join(word for word in what if word), []).append(place)
+        told = " ".join(word for word in [*what, " and ".join(limits)] if word)
+        places.setdefault(told, []).append(place)
     return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
 
 
-def _with_forms(claim: Claim, names: Sequence[str]) -> list[str]:
-    """Return names of rows; those that are the better of several with the several."""
-    return [
-        f"{name} (the better of {', '.join(claim.either[name])})" if name in claim.either else name
-        for name in names
-    ]
+class ClaimRows:
+    """The rows of claims in a folder of results: outcomes, or comparisons."""
+
+    def __init__(self, *folders: Path) -> None:
+        files = [path for folder in folders for path in sorted(folder.glob("*.claims.csv"))]
+        self._rows: dict[tuple[str, str, str], pd.DataFrame] = {}
+        for path in files:
+            name = path.name.removesuffix(".claims.csv")
+            for (claim, reading), rows in read_csv(path).groupby(["claim", "reading"]):
+                self._rows[name, str(claim), str(reading)] = rows
+
+    def of(self, name: str, claim: str, reading: str) -> pd.DataFrame:
+        """Return the rows of a claim that a table or figure decides, under a reading."""
+        return self._rows.get((name, claim, reading), pd.DataFrame())
 
 
-def _each(names: Sequence[str]) -> str:
-    return f"each of {', '.join(names)}" if len(names) > 1 else names[0]
-
-
-def rows_of(folder: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
-    """Return the rows of a claim under a reading in a table's or figure's file of claims."""
-    each = rows_in(folder / f"{name}.claims.csv")
-    return [row for row in each if (row["claim"], row["reading"]) == (claim, reading)]
-
-
-def tests_of(results: Path, name: str, claim: str, reading: str) -> list[dict[str, str]]:
-    """Return the comparisons of a claim under a reading, from ``results/statistics``."""
-    return rows_of(results / "statistics", name, claim, reading)
-
-
-def outcome_under(claim: Claim, reading: str, results: Path) -> tuple[str, ...]:
+def outcome_under(outcomes: pd.DataFrame, tests: pd.DataFrame, said: Sequence[str]) -> list[str]:
     """Return what the columns `OF_A_READING` say of a claim under a reading.
 
-    What is of its comparisons follows from their tests. Those that are not of the same comparisons,
-    because they are older, are not told.
+    Parameters
+    ----------
+    outcomes, tests : DataFrame
+        The claim's outcome, and its comparisons with their tests.
+    said : sequence of str
+        The claim's comparisons as they are now, where they are known: tests of others are older,
+        and not told.
     """
-    folder = results / ("reproduced" if claim.table else "figures")
-    outcomes = rows_of(folder, claim.decided_by, claim.id, reading)
-    tests = tests_of(results, claim.decided_by, claim.id, reading)
-    if not outcomes:
-        return NOT_RUN, NOT_RUN, "", ""
-    asked = [one.relation for one in judge_claim(claim, [])] if tests and claim.table else []
-    if asked and asked != [row["comparison"] for row in tests]:
-        return NOT_RUN, NOT_RUN, CHANGED, ""
-    outcome = outcomes[0]["outcome"]
-    if not tests or outcome_of(row["outcome"] for row in tests) != outcome:
-        return outcome, "", "", ""
-    tally = Counter(row["outcome"] if int(row["n_repeats"]) else NOT_RUN for row in tests)
-    if set(tally) == {NOT_RUN}:
-        return NOT_RUN, NOT_RUN, "", ""
-    counts = ", ".join(f"{one} {n}" for one, n in sorted(tally.items()))
-    least = least_effect(tests)
+    if outcomes.empty:
+        return [NOT_RUN, NOT_RUN, "", ""]
+    outcome = outcomes["outcome"].iloc[0]
+    if tests.empty:
+        return [outcome, "", "", ""]
+    if said and [*said] != [*tests["comparison"]]:
+        return [NOT_RUN, NOT_RUN, CHANGED, ""]
+    if outcome_of(tests["outcome"]) != outcome:
+        return [outcome, "", "", ""]
+    run = tests["n_repeats"] != "0"
+    if not run.any():
+        return [NOT_RUN, NOT_RUN, "", ""]
+    counts = tests["outcome"].where(run, NOT_RUN)
+    least = least_effect(tests.to_dict("records"))  # type: ignore[arg-type]
     effect = f"{least['effect']} ({least['comparison']})" if least else ""
-    return outcome, outcome_of(row["corrected"] for row in tests), counts, effect
+    return [outcome, outcome_of(tests["corrected"]), _counted(counts), effect]
 
 
 def least_effect(tests: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
@@ -151,12 +155,18 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
+    outcomes = ClaimRows(results / "reproduced", results / "figures")
+    tests = ClaimRows(results / "statistics")
     found = []
-    for paper in papers():
+    for paper in papers_with_claims():
         for claim in claims_of(paper):
-            about = (paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim))
-            under = chain(*(outcome_under(claim, reading, results) for reading in READINGS))
-            found.append((*about, *in_print(claim), *under))
+            row = [paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim)]
+            row += in_print(claim)
+            said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
+            for reading in READINGS:
+                key = claim.decided_by, claim.id, reading
+                row += outcome_under(outcomes.of(*key), tests.of(*key), said)
+            found.append(row)
     return pd.DataFrame(found, columns=COLUMNS)
 
 
@@ -171,45 +181,50 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
-    found: list[tuple[Any, ...]] = []
+    found = []
     for name in (name for name in descriptions("figure") if "-figtheorem" in name):
-        path = results / "figures" / f"{name}.csv"
-        if not path.exists():
-            continue
         panels = {panel.label: panel for panel in describe("figure", name).panels}
-        drawn = pd.DataFrame(drawn_rows(path))
-        for (reading, label, part), lines in drawn.groupby(
-            ["reading", "panel", "part"], sort=False
-        ):
-            played = lines[lines["kind"] == "run"]
-            if played.empty:
-                continue
-            panel = panels[str(label)]
-            measure = played["label"].iloc[0]
-            measured = played[played["label"] == measure].set_index("x")["y"].astype(float)
-            warnings = [line.warning for line in panel.lines if part == line.title]
-            notes = "; ".join(lines[lines["kind"] == "note"]["label"])
-            curves = {
-                bound: points.set_index("x")["y"].astype(float)
-                for bound, points in lines[lines["kind"] == "theory"].groupby("label", sort=False)
-            }
-            most = curves.pop(TRIVIAL, None)
-            for bound, values in curves.items():
-                share = measured.reindex(values.index) / values
-                last = values.index[-1]
-                found.append(
-                    (
-                        *(name, panel.title, part, reading, bound, measure),
-                        f"{played['x_label'].iloc[0]} = {last}",
-                        *(f"{measured[last]:.6g}", f"{values[last]:.6g}"),
-                        *(f"{share[last]:.4g}", f"{share.max():.4g}"),
-                        "" if most is None else f"{most[last]:g}",
-                        *(str(int((share > 1.0).sum())), str(len(values))),
-                        played["n_repeats"].iloc[0],
-                        *("; ".join(filter(None, warnings)), notes),
-                    )
-                )
+        drawn = pd.DataFrame(drawn_rows(results / "figures" / f"{name}.csv"))
+        if drawn.empty:
+            continue
+        for key, lines in drawn.groupby(["reading", "panel", "part"], sort=False):
+            reading, label, part = map(str, key)
+            panel = panels[label]
+            warnings = [line.warning for line in panel.lines if part == line.title and line.warning]
+            about = {"figure": name, "dataset": panel.title, "part": part, "reading": reading}
+            found += [{**about, **row, "warning": "; ".join(warnings)} for row in _bounds_of(lines)]
     return pd.DataFrame(found, columns=THEORY)
+
+
+def _bounds_of(lines: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the columns of `THEORY` that follow from the lines of a panel's part."""
+    played = lines[lines["kind"] == "run"]
+    if played.empty:
+        return
+    first = played.iloc[0]
+    curves = {
+        (kind, label): points.set_index("x")["y"].astype(float)
+        for (kind, label), points in lines.groupby(["kind", "label"], sort=False)
+        if kind in ("run", "theory")
+    }
+    measured = curves["run", first["label"]]
+    most = curves.pop(("theory", TRIVIAL), None)
+    for bound, values in ((label, each) for (kind, label), each in curves.items() if kind != "run"):
+        share, last = measured.reindex(values.index) / values, values.index[-1]
+        yield {
+            "theorem": bound,
+            "measure": first["label"],
+            "at": f"{first['x_label']} = {last}",
+            "measured": f"{measured[last]:.6g}",
+            "bound": f"{values[last]:.6g}",
+            "tightness": f"{share[last]:.4g}",
+            "tightest": f"{share.max():.4g}",
+            "trivial": "" if most is None else f"{most[last]:g}",
+            "points_above": str(int((share > 1.0).sum())),
+            "points": str(len(values)),
+            "n_repeats": first["n_repeats"],
+            "notes": "; ".join(lines.loc[lines["kind"] == "note", "label"]),
+        }
 
 
 def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
@@ -222,14 +237,12 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     paths = write_all(home, {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit)})
     paths.append(write_scoreboard(source, home))
     sentences = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
-    for reading in READINGS:
-        for kind in (reading, f"{reading}_corrected"):
-            outcomes = _counted(claims[kind].replace("", "not tested"))
-            sentences.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
+    for kind in (f"{reading}{what}" for reading in READINGS for what in ("", "_corrected")):
+        outcomes = _counted(claims[kind].replace("", "not tested"))
+        sentences.append(f"{len(claims)} claims, {kind.replace('_', ' ')}: {outcomes}")
     return [*sentences, f"{len(audit)} bounds beside what was measured"], paths
 
 
 def _counted(outcomes: pd.Series) -> str:
-    return ", ".join(
-        f"{outcome} {n}" for outcome, n in outcomes.value_counts().sort_index().items()
-    )
+    counts = outcomes.value_counts().sort_index()
+    return ", ".join(f"{outcome} {n}" for outcome, n in counts.items())

@@ -19,7 +19,7 @@ from omtl.experiment.composition import ComposedRun
 from omtl.experiment.descriptions import PanelGrid
 from omtl.experiment.experiment import ONE_DATA_SET
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import Shown
+from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.pictures import render
 from omtl.tables.escape import for_latex
@@ -209,17 +209,17 @@ def spread(row: Row) -> str:
     return f"{row.mean:.{digits}f}" + ("" if np.isnan(row.std) else f" ± {row.std:.{digits}f}")
 
 
-def curves(study: Study) -> list[Shown]:
+def curves(study: Study) -> list[ShownPanel]:
     """Return a panel of learning curves for each data set that has some."""
     mine = study.first.mine.algorithm
     named = [mine, *[name for name in study.algorithms if name != mine][: DRAWN - 1]]
-    panels: list[Shown] = []
+    panels: list[ShownPanel] = []
     for dataset, found in study.on.items():
         rows = [found.row(name) for name in reversed(named)]
         lines = tuple(line_of(r.label, r.seen, r.curves) for r in rows if r.curves.size)
         if lines:
             axes = Axes("examples", "cumulative error rate (%)", lines)
-            panels.append(Shown(letters(len(panels)), dataset, (axes,)))
+            panels.append(ShownPanel(letters(len(panels)), dataset, (axes,)))
     return panels
 
 
@@ -254,7 +254,7 @@ def write(study: Study, folder: Path) -> list[Path]:
     return paths
 
 
-def _curve_frame(panels: list[Shown]) -> pd.DataFrame:
+def _curve_frame(panels: list[ShownPanel]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {"dataset": panel.title, "label": line.label, "examples": x, "mean": mean, "std": std}

@@ -14,14 +14,17 @@ import pandas as pd
 from omtl.compute.engine import run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.comparisons import (
+    ABOVE,
+    BELOW,
     BETTER,
     FAILS,
     HOLDS,
     UNDECIDED,
     WORSE,
-    Comparison,
     beside,
-    interval,
+    compare_pairs,
+    decide_by_p,
+    interval_of,
 )
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
@@ -32,6 +35,7 @@ from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import Result, import_fault
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
+from omtl.tables.cells import each_cell
 from omtl.tables.scoring import choose_points, numbers_at
 from omtl.util.errors import UserError
 
@@ -65,7 +69,7 @@ class Row:
         Why it has none: it diverged, or failed.
     params : list of dict
         The hyper-parameters that were chosen, by repeat.
-    against : Comparison or None
+    against : row of `omtl.evidence.comparisons.compare_pairs`, or None
         That the learner that was asked for is better than this one; None for itself, and where
         either has no numbers.
     seen, curves : ndarray
@@ -80,7 +84,7 @@ class Row:
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
     why: str = ""
     params: list[dict[str, Any]] = field(default_factory=list)
-    against: Comparison | None = None
+    against: Any = None
     p: float = np.nan
     seen: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
     curves: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), repr=False)
@@ -98,7 +102,7 @@ class Row:
     @property
     def interval(self) -> tuple[float, float]:
         """Interval of the mean; NaN where there are no numbers."""
-        return interval(self.values) if self.values.size else (np.nan, np.nan)
+        return interval_of(self.values) if self.values.size else (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class Compared:
 
     def outcome(self, row: Row) -> str:
         """Return whether the learner that was asked for is better than a row's, or worse."""
-        return "" if row.against is None else SIGNIFICANCE[row.against.decided(row.p)]
+        return "" if row.against is None else SIGNIFICANCE[decide_by_p(row.against, row.p)]
 
     def standing(self, one: Row, other: Row) -> dict[str, Any]:
         """Return the ratio of two rows, and how the one stands beside the other by it."""
@@ -143,18 +147,22 @@ class Compared:
 
     def frame(self) -> pd.DataFrame:
         """Return a row for each learner (`COLUMNS`)."""
-        rows = []
-        for row in self.rows:
-            own = (row.algorithm, row.label, self.metric.name, row.values.size, row.mean, row.std)
-            against: tuple[Any, ...] = (*[np.nan] * 4, None, *[np.nan] * 3, None)
-            if row.against is not None:
-                ratio = self.standing(self.mine, row)
-                against = (
-                    *(row.against.mean, *row.against.interval, row.p, self.outcome(row)),
-                    *(ratio[name] for name in ("ratio", "low", "high", "outcome")),
-                )
-            rows.append((*own, *row.interval, *against, row.why or None))
-        return pd.DataFrame(rows, columns=COLUMNS)
+        return pd.DataFrame([self._line(row) for row in self.rows], columns=COLUMNS)
+
+    def _line(self, row: Row) -> dict[str, Any]:
+        """Return a learner's row, without values where it is not compared."""
+        line = {**dict.fromkeys(COLUMNS), "algorithm": row.algorithm, "label": row.label}
+        line |= {"metric": self.metric.name, "n_repeats": row.values.size, "why": row.why or None}
+        line |= {"mean": row.mean, "std": row.std}
+        line["low"], line["high"] = row.interval
+        if row.against is not None:
+            line |= {"difference": row.against.mean, "p_holm": row.p}
+            line["difference_low"], line["difference_high"] = row.against.interval
+            line["significance"] = self.outcome(row)
+            ratio = self.standing(self.mine, row)
+            line |= {"ratio": ratio["ratio"], "outcome": ratio["outcome"]}
+            line |= {"ratio_low": ratio["low"], "ratio_high": ratio["high"]}
+        return line
 
 
 def default_selection(metric: str) -> str:
@@ -245,13 +253,13 @@ def compared(
     rows = []
     for name, experiment, asked in zip(specs, experiments, units, strict=True):
         results = [result for unit in asked if (result := store.load(unit)) is not None]
-        row = Row(name, label_of(experiment))
+        row = Row(name, learner_label(experiment))
         if len(results) < len(asked):
             row.why = why_lacking(asked, len(results), outcome.failed)
         else:
             _score(row, experiment, results, composed.selection, by)
         rows.append(row)
-    judge(rows, by)
+    judge_rows(rows, by)
     if not rows[0].values.size:
         raise UserError(f"{rows[0].label}: {rows[0].why}")
     sign = by.sign
@@ -260,7 +268,7 @@ def compared(
     return Compared(rows[0], order, by, experiments[0].repeats_are_of)
 
 
-def label_of(experiment: Experiment) -> str:
+def learner_label(experiment: Experiment) -> str:
     """Return what a learner is called: by its name, and that of its network if it has one."""
     network = f" ({experiment.network.name})" if experiment.network else ""
     return experiment.algorithm.label + network
@@ -298,13 +306,12 @@ def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec
     return 100.0 * np.array(made) / np.maximum([r.arrays["seen"] for r in results], 1)
 
 
-def judge(rows: list[Row], metric: Metric) -> None:
+def judge_rows(rows: list[Row], metric: Metric) -> None:
     """Compare the first row with each of the others that has numbers."""
-    mine = rows[0]
-    better = (-np.inf, 0.0) if metric.lower_is_better else (0.0, np.inf)
+    mine, bounds = rows[0], BELOW if metric.lower_is_better else ABOVE
     others = [row for row in rows[1:] if row.values.size and mine.values.size]
-    tests = [
-        Comparison("", mine.label, row.label, (mine.values, row.values), better) for row in others
-    ]
-    for row, test, p in zip(others, tests, holm([test.p for test in tests]), strict=True):
+    tests = compare_pairs(
+        {"values": mine.values, "others": row.values, "bounds": bounds} for row in others
+    )
+    for row, test, p in zip(others, each_cell(tests), holm([*tests.get("p", [])]), strict=True):
         row.against, row.p = test, float(p)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-def draw(found: Sequence[Ranking], subtitle: str) -> Canvas:
+def draw_rankings(found: Sequence[Ranking], subtitle: str) -> Canvas:
     """Return the critical-difference diagrams of rankings, one below the other."""
     from matplotlib.figure import Figure as Canvas
 
@@ -78,5 +78,5 @@ def write_diagrams(
 
     The same rankings give the same bytes.
     """
-    pictures = render(lambda: draw(found, subtitle), stem.name, forms)
+    pictures = render(lambda: draw_rankings(found, subtitle), stem.name, forms)
     return write_all(stem.parent, {f"{stem.name}.{form}": p for form, p in pictures.items()})

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
 
-from omtl.evidence.comparisons import CONFIDENCE, shown
+from omtl.evidence.comparisons import CONFIDENCE, number_text
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.cells import ALL_TASKS
 from omtl.tables.verdict import OURS
@@ -132,7 +132,11 @@ def rank_rows(table: str, reading: str, found: Sequence[Ranking]) -> pd.DataFram
                     *(table, reading, one.metric, name, f"{average:.3f}"),
                     f"{one.published[name].mean():.3f}",
                     *map(str, one.ranks.shape),
-                    *(shown(one.friedman), shown(one.p), f"{one.critical_difference:.3f}"),
+                    *(
+                        number_text(one.friedman),
+                        number_text(one.p),
+                        f"{one.critical_difference:.3f}",
+                    ),
                     ranks,
                 )
             )

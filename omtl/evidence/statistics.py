@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from omtl.evidence.claims import Numbers, judged
-from omtl.evidence.comparisons import as_text, beside
-from omtl.evidence.paired_tests import as_family
+from omtl.evidence.claims import Numbers, judge_claims
+from omtl.evidence.comparisons import (
+    as_text,
+    beside,
+    bootstrap_interval,
+    correct_family,
+    p_of_ranks,
+)
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, rank_rows, rankings
 from omtl.experiment.descriptions import TableDescription
@@ -26,6 +32,18 @@ from omtl.tables.request import Request
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 
+COMPARISONS = (
+    *("paper", "claim", "reading", "comparison"),
+    *("n_repeats", "repeats_are_of", "mean", "low", "high"),
+    *("bootstrap_low", "bootstrap_high"),
+    *("effect", "p", "p_wilcoxon", "p_holm", "q_by"),
+    *("outcome", "corrected"),
+)
+"""Columns of ``results/statistics/<id>.claims.csv``.
+
+Intervals and p values of repeats of one data set (`repeats_are_of`) are conditional on it.
+"""
+
 EQUIVALENCE = (
     *("table", "reading", "metric", "dataset", "task"),
     *("algorithm", "other"),
@@ -37,6 +55,29 @@ EQUIVALENCE = (
 `ratio` is the geometric mean over the repeats of the algorithm's number over the other's, and
 `outcome` how it stands beside it (`omtl.evidence.comparisons.standing`).
 """
+
+
+def comparison_rows(paper: str, reading: str, judged: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return the rows of comparisons (`COMPARISONS`), corrected as one family.
+
+    Parameters
+    ----------
+    paper, reading : str
+    judged : DataFrame
+        The comparisons of claims (`omtl.evidence.claims.judge_claims`).
+    seed : int
+        Of the bootstrap's resamples.
+    """
+    if judged.empty:
+        return pd.DataFrame(columns=COMPARISONS)
+    rows = correct_family(judged).assign(paper=paper, reading=reading)
+    ends = np.array(
+        [bootstrap_interval(row.differences, seed, row.comparison) for row in each_cell(rows)]
+    )
+    ends = np.where(rows[["is_ratio"]], np.exp(ends), ends)
+    rows["bootstrap_low"], rows["bootstrap_high"] = ends.T
+    rows["p_wilcoxon"] = rows["away"].map(p_of_ranks).where(rows["n_repeats"] > 0)
+    return as_text(rows[[*COMPARISONS]])
 
 
 def equivalence_rows(cells: pd.DataFrame, proposed: Sequence[str]) -> pd.DataFrame:
@@ -105,8 +146,8 @@ def make_statistics(name: str, reading: Reading, request: Request, folder: Path)
             f"{name}: there are no results for {n_repeats} repeats of reading "
             f"{reading.name}; run `omtl {kind} {name}` with the same options first"
         )
-    tests = judged(description.paper, name, numbers)
-    files["claims.csv"] = as_family(description.paper, reading.name, tests, request.seed)
+    judged = judge_claims(description.paper, name, numbers)
+    files["claims.csv"] = comparison_rows(description.paper, reading.name, judged, request.seed)
     paths = []
     for form, rows in sorted(files.items()):
         path = folder / f"{name}.{form}"

@@ -48,9 +48,9 @@ class Summary:
         rows = [HEADS]
         for (paper, reading), one in sorted(self.accounts.items(), key=_in_order):
             drawn = f"{one.drawn} of {one.figures} drawn" if one.figures else ""
-            cells = counted(one.verdicts, VERDICTS)
+            cells = tally_text(one.verdicts, VERDICTS)
             rows.append(
-                (paper, reading, cells, counted(one.claims, (HOLDS, FAILS, UNDECIDED)), drawn)
+                (paper, reading, cells, tally_text(one.claims, (HOLDS, FAILS, UNDECIDED)), drawn)
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -61,7 +61,7 @@ class Summary:
         return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
 
 
-def counted(tally: Mapping[str, int], names: Iterable[str]) -> str:
+def tally_text(tally: Mapping[str, int], names: Iterable[str]) -> str:
     """Return how many there are, and how many of each kind, as text; empty where there are none."""
     parts = [f"{name} {tally[name]}" for name in names if tally[name]]
     return f"{sum(tally.values())}: {', '.join(parts)}" if parts else ""

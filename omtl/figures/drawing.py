@@ -11,7 +11,7 @@ import numpy as np
 
 from omtl.experiment.descriptions import PanelGrid
 from omtl.figures.colours import colours_of
-from omtl.figures.numbers import Shown
+from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels.axes import Axes, Curve, HeatMap, Reference
 from omtl.figures.pictures import SMALL
 
@@ -70,7 +70,11 @@ THEORY_STYLES: tuple[dict[str, Any], ...] = (
 )
 
 
-def draw(grid: PanelGrid, shown: Sequence[Shown], subtitle: str) -> Canvas:
+Styles = Mapping[str, dict[str, Any]]
+"""How each line is drawn, by its label."""
+
+
+def draw(grid: PanelGrid, shown: Sequence[ShownPanel], subtitle: str) -> Canvas:
     """Return a figure drawn, panel beside panel, with one legend for all."""
     from matplotlib.figure import Figure as Canvas
 
@@ -88,7 +92,7 @@ def draw(grid: PanelGrid, shown: Sequence[Shown], subtitle: str) -> Canvas:
     return canvas
 
 
-def styles_of(shown: Sequence[Shown]) -> dict[str, dict[str, Any]]:
+def styles_of(shown: Sequence[ShownPanel]) -> Styles:
     """Return how each line of a figure is drawn, by its label; learners have their own styles."""
     lines = [line for panel in shown for part in panel.axes for line in part.lines]
     played = colours_of([line.label for line in lines if not line.is_theory])
@@ -106,7 +110,7 @@ def _style(colour: int) -> dict[str, Any]:
     return other | {"color": STYLES[place]["color"]}
 
 
-def draw_panel(panel: Shown, place: SubFigure, styles: Mapping[str, dict[str, Any]]) -> None:
+def draw_panel(panel: ShownPanel, place: SubFigure, styles: Styles) -> None:
     """Draw a panel's axes side by side, or what it misses."""
     place.suptitle(f"({panel.label}) {panel.title}")
     why = "\n".join(
@@ -145,7 +149,7 @@ def limits_of(parts: Sequence[Axes]) -> tuple[float, float]:
     return min(ends) - margin, max(ends) + margin
 
 
-def draw_axes(part: Axes, on: Drawn, styles: Mapping[str, dict[str, Any]]) -> None:
+def draw_axes(part: Axes, on: Drawn, styles: Styles) -> None:
     """Draw lines with bands, references with their labels, and published values."""
     scales = {"log1p": ("function", {"functions": (np.log1p, np.expm1)})}
     name, options = scales.get(part.x_scale, (part.x_scale, {}))
@@ -242,7 +246,7 @@ def draw_reference(
 
 
 def draw_legend(
-    grid: PanelGrid, shown: Sequence[Shown], canvas: Canvas, styles: Mapping[str, dict[str, Any]]
+    grid: PanelGrid, shown: Sequence[ShownPanel], canvas: Canvas, styles: Styles
 ) -> None:
     """Draw one legend for all panels, above them."""
     from matplotlib.lines import Line2D

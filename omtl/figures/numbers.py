@@ -14,7 +14,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure, why_lacking
 from omtl.experiment.selection import HONEST, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
-from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, Played
+from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, PlayedLine
 from omtl.figures.plan import Figure
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
@@ -37,7 +37,7 @@ def drawn_rows(path: Path) -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownPanel:
     """A panel as it is drawn.
 
     Parameters
@@ -64,7 +64,7 @@ class Shown:
 
 def show_panel(
     figure: Figure, panel: PlannedPanel, request: Request, failed: Mapping[str, Failure]
-) -> Shown:
+) -> ShownPanel:
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
     rule = rule_of(request.rule(figure.description), figure.reading)
@@ -73,7 +73,7 @@ def show_panel(
             f"figure {figure.id}: selection {rule.name} plays several points in turn, and lines "
             f"are of one; use --selection {HONEST}"
         )
-    played: list[Played] = []
+    played: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}
     for line in panel.lines:
         units = line.experiment.repeats(request.seed, n_repeats)
@@ -81,7 +81,7 @@ def show_panel(
         if len(results) == n_repeats:
             protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)
-            played.append(Played(line, units, results, rule))
+            played.append(PlayedLine(line, units, results, rule))
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
@@ -92,7 +92,7 @@ def show_panel(
             parts = axes_of(panel, played)
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
-    return Shown(
+    return ShownPanel(
         panel.description.label,
         panel.description.title,
         tuple(parts),
@@ -103,7 +103,7 @@ def show_panel(
 
 def show_figure(
     figure: Figure, request: Request, failed: Mapping[str, Failure] | None = None
-) -> list[Shown]:
+) -> list[ShownPanel]:
     """Return all panels of a figure with their numbers, from the store and the data alone.
 
     Parameters
@@ -117,7 +117,7 @@ def show_figure(
     return [show_panel(figure, panel, request, failed or {}) for panel in figure.panels]
 
 
-def frame(figure: Figure, shown: Sequence[Shown], selection: str) -> pd.DataFrame:
+def frame(figure: Figure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:
     """Return the rows of a figure's csv: every number that is drawn, as text.
 
     The column `kind` tells lines of played runs (``run``) from formulas (``theory``), weights of a

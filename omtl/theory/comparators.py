@@ -29,7 +29,7 @@ PART = 0.995
 """Part of the way to the border that a step may take."""
 
 
-def hinge_losses(tasks: Tasks, U: np.ndarray) -> np.ndarray:
+def losses_under(tasks: Tasks, U: np.ndarray) -> np.ndarray:
     """Return each example's hinge loss under fixed weights, shape (n_examples,)."""
     losses = np.empty(tasks.y.size)
     for k in range(U.shape[0]):
@@ -44,7 +44,7 @@ def at_checkpoints(losses: np.ndarray, stream: Stream) -> np.ndarray:
     Parameters
     ----------
     losses : ndarray of shape (n_examples,)
-        Loss of each example (`hinge_losses`).
+        Loss of each example (`losses_under`).
     stream : Stream
         The order of the examples.
     """

@@ -155,12 +155,6 @@ def lemma1(mixing: np.ndarray, period: int = 1) -> Mixing:
     return Mixing(base**-2, base ** (1.0 / period), smallest, period)
 
 
-def mixing_deviation(mixing: np.ndarray, power: int) -> float:
-    """Return max_ij |(Aᵏ)_ij − 1/m|, which lemma 1 bounds by θ βᵏ."""
-    m = mixing.shape[0]
-    return float(np.max(np.abs(np.linalg.matrix_power(mixing, power) - 1.0 / m)))
-
-
 def delta_of(mixing: Mixing, n_nodes: int) -> float:
     """Return Δ = m θ β/(1 − β) + 2 of lemma 2, as printed."""
     return n_nodes * mixing.theta * mixing.beta / (1.0 - mixing.beta) + 2.0

@@ -99,21 +99,6 @@ def theorem3_printed(n_rounds: float, *, square: float, gradient: Numbers) -> Nu
     return np.sqrt(2.0 * square * gradient * n_rounds)
 
 
-def best_pgd_eta(n_rounds: float, *, square: float, gradient: Numbers) -> Numbers:
-    """Return η = ‖W_*‖_m/(G √T), which minimises `lemma2` for gradients of norm G or less.
-
-    The least is the corrected theorem 3, G ‖W_*‖_m √T.
-
-    Parameters
-    ----------
-    n_rounds : float
-        T.
-    square, gradient : float
-        ‖W_*‖²_m and G², the largest ‖Σ g^i‖²/m + 2 Σ ‖g^i‖² of a round.
-    """
-    return np.sqrt(square / (gradient * n_rounds))
-
-
 # ROM-RDA
 
 

@@ -19,7 +19,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
 from omtl.figures import panels
 from omtl.figures.panels import aklo_bounds
-from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, Played
+from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, PlayedLine
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.kernel.play import play
@@ -47,7 +47,7 @@ def axes_of(kind: str, experiments: Sequence[Experiment], n: int, **described: A
         for i, one in enumerate(experiments)
     ]
     played = [
-        Played(line, units, [compute(unit) for unit in units], RULE)
+        PlayedLine(line, units, [compute(unit) for unit in units], RULE)
         for line in lines
         for units in [line.experiment.repeats(0, n)]
     ]
@@ -159,10 +159,9 @@ def test_a_bound_by_hand() -> None:
     """The parts of one task's bound, from its examples and its past classifiers."""
     one = experiment("aklo_sum_each_rates", "accumulation")
     unit = one.unit(0, 0)
-    played = Played(PlannedLine(a_line(), one), [unit], [compute(unit)], RULE)
     p, place = 1, 3
-    got = aklo_bounds.tasks_of(played, 0, p, 0.05)
-    printed, proved = (aklo.Bound(*part[place - 1]) for part in (got.printed, got.proved))
+    got = aklo_bounds.tasks_of(unit, compute(unit), one.points[p], p, 0.05)
+    printed, proved = (got[name][place - 1] for name in ("printed", "proved"))
     setting = setting_of(unit)
     met = setting.tasks.task[setting.stream.example]
     order = list(dict.fromkeys(met.tolist()))
@@ -187,7 +186,7 @@ def test_a_bound_by_hand() -> None:
     assert proved.own == pytest.approx(1.5 * own)
     assert printed.own_regret == pytest.approx(radius**2 * (1.0 - shares).sum())
     assert printed.base_regret == pytest.approx(4 * np.sqrt(2 * np.log(3) * shares.sum()))
-    assert set(got.n_examples) == {20}
+    assert set(got["n_examples"]) == {20}
 
 
 def test_other_learners_have_no_bound() -> None:

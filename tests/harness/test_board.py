@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.evidence.battles import CENTRE, PRIOR, SCALE, elo, rate, resampled, total, won
+from omtl.evidence.battles import CENTRE, PRIOR, SCALE, count_wins, elo, rate, resampled, won
 from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
@@ -29,7 +29,7 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.board_sharing import counted, sharing
 from omtl.evidence.board_text import decided
-from omtl.evidence.comparisons import LEVEL, Comparison
+from omtl.evidence.comparisons import LEVEL, compare_pairs
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
@@ -52,7 +52,7 @@ def test_battles() -> None:
     assert won(values)[1, 0, 1] == 0.0
     assert won(values, 0.05)[0, 0, 1] == 0.5
     assert np.isnan(won(values)[:, 2]).all()
-    assert total([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
+    assert count_wins([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
 
 
 def test_battles_of_numbers_of_which_the_higher_is_better() -> None:
@@ -106,9 +106,9 @@ def test_decided_as_compare_does() -> None:
     found = decided(values)
     for i in range(5):
         others = [j for j in range(5) if j != i]
-        each = [Comparison("", "", "", (values[i], values[j])) for j in others]
-        sure = holm([one.p for one in each]) < LEVEL
-        better = [int(-np.sign(one.differences.mean())) for one in each]
+        each = compare_pairs({"values": values[i], "others": values[j]} for j in others)
+        sure = holm(each["p"].to_numpy()) < LEVEL
+        better = -np.sign(each["mean"]).astype(int)
         assert [found[i, j] for j in others] == [s * b for s, b in zip(sure, better, strict=True)]
     assert found.any()
 

@@ -10,7 +10,7 @@ import pytest
 from omtl.experiment.readings import Reading
 from omtl.figures.colours import OWN, colours_of, own_colour
 from omtl.figures.drawing import STYLES, styles_of
-from omtl.figures.numbers import Shown
+from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.plan import plan_figure
 from omtl.tables.plan import descriptions
@@ -43,7 +43,7 @@ def test_styles_differ_even_where_colours_are_used_again() -> None:
     """By their dash."""
     labels = [f"b = {2**k}" for k in range(12)]
     lines = tuple(line_of(label, [1.0], np.ones((2, 1))) for label in labels)
-    styles = styles_of([Shown("a", "", (Axes("", "", lines),))])
+    styles = styles_of([ShownPanel("a", "", (Axes("", "", lines),))])
     looks = [(style["color"], style["linestyle"]) for style in styles.values()]
     assert len(set(looks)) == len(looks) > len(STYLES)
     assert all(one != two for one, two in pairwise(looks))

@@ -21,7 +21,7 @@ from omtl.evidence.one_data_set import (
     Row,
     compared,
     default_selection,
-    judge,
+    judge_rows,
 )
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
@@ -66,7 +66,7 @@ def test_differences_are_corrected_for_being_many() -> None:
     rows = [Row("mine", "mine", base + 1.0 + 0.01 * rng.normal(size=8))]
     rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
     rows.append(Row("c", "c", why="diverged"))
-    judge(rows, METRICS["error"])
+    judge_rows(rows, METRICS["error"])
     shown = Compared(rows[0], rows, METRICS["error"], "one data set")
     assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
     assert rows[1].p <= rows[2].p <= 1.0

@@ -230,7 +230,7 @@ def test_some_points_of_a_grid_have_their_own_numbers() -> None:
     }
     line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
     unit_of_it = experiment.unit(0, 0)
-    whole = axes.Played(line, [unit_of_it], [Result(arrays, {})], a_rule("cross_validation"))
+    whole = axes.PlayedLine(line, [unit_of_it], [Result(arrays, {})], a_rule("cross_validation"))
     part = whole.among([1])
     assert part.over_repeats(partial(axes.number, METRICS["auc"])).tolist() == [0.9]
     assert part.results[0].arrays["validation"].tolist() == [0.8]
@@ -255,7 +255,7 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
     line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
-    played = axes.Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], a_rule())
+    played = axes.PlayedLine(line, [experiment.unit(0, 0)], [Result(arrays, {})], a_rule())
     [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), (line,)), [played])
     assert isinstance(part, Axes)
     assert set(part.lines[0].mean) == {100.0}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from described import a_table
 from miniature import SERIAL, a_rule
 from rich.console import Console
 from small_tables import SEARCH, filled_store, small_table, table_of
@@ -292,20 +291,3 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     with pytest.raises(UserError, match="--selection prefix"):
         hindsight_gap.write_hindsight_gap(Request(repeats=N, store=Store(tmp_path / "empty")), here)
     assert path.read_bytes() == first
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "n_repeats", "says"),
-    [
-        (["undecided", "holds"], 2, "1 claim is undecided with 2 repeats: the paper has 50"),
-        (["undecided", "undecided"], 1, "2 claims are undecided with 1 repeat: the paper has 50"),
-        (["holds"], 2, ""),
-        (["undecided"], 50, ""),
-    ],
-)
-def test_few_repeats_are_named_as_a_cause(outcomes: list[str], n_repeats: int, says: str) -> None:
-    """Only where they are fewer than the paper's, and something is undecided."""
-    claims = pd.DataFrame({"outcome": outcomes})
-    told = reproduce._few_repeats(claims, n_repeats, a_table(repeats=50))
-    assert told.startswith(says)
-    assert bool(told) == bool(says)

@@ -26,7 +26,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
-    """Shown and written under their own verdict, and in no count, rank or delta."""
+    """ShownPanel and written under their own verdict, and in no count, rank or delta."""
     ours = cells[cells["kind"] == OURS]
     assert len(ours) == len(BASELINES)
     assert set(ours["verdict"]) == {OURS}

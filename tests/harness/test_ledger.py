@@ -15,18 +15,18 @@ from small_tables import a_cell
 
 from omtl.commands import _main
 from omtl.evidence import ledger
-from omtl.evidence.claims import claims_of, judge_claim, judged, outcome_of
+from omtl.evidence.claims import claims_of, judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.ledger import (
     CHANGED,
     COLUMNS,
     NOT_RUN,
     claims_ledger,
-    papers,
+    papers_with_claims,
     predicate,
     theory_audit,
 )
-from omtl.evidence.paired_tests import as_family
+from omtl.evidence.statistics import comparison_rows
 from omtl.evidence.summary import Summary
 from omtl.experiment.descriptions import Claim
 from omtl.reproduction import reproduce, reproduce_all
@@ -57,18 +57,18 @@ def cells(**values: list[float]) -> pd.DataFrame:
 def told(reading: str, numbers: pd.DataFrame, results: Path, *, tested: bool, claim: Claim) -> None:
     """Write the outcome of a claim, as a reproduced table does, and its tests."""
     parts = judge_claim(claim, numbers)
-    row = ("dom", claim.id, "", "", reading, outcome_of(p.outcome for p in parts))
+    row = ("dom", claim.id, "", "", reading, outcome_of(parts["outcome"]))
     names = ("paper", "claim", "place", "says", "reading", "outcome")
     write_rows(results / "reproduced/dom-table1.claims.csv", pd.DataFrame([row], columns=names))
     if tested:
         path = results / "statistics/dom-table1.claims.csv"
-        write_rows(path, as_family("dom", reading, {claim.id: parts}))
+        write_rows(path, comparison_rows("dom", reading, parts))
 
 
 @pytest.fixture
 def one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be one paper with one claim."""
-    monkeypatch.setattr(ledger, "papers", lambda: ["dom"])
+    monkeypatch.setattr(ledger, "papers_with_claims", lambda: ["dom"])
     monkeypatch.setattr(ledger, "claims_of", lambda _paper: [CLAIM])
 
 
@@ -125,8 +125,10 @@ def test_what_the_ledger_does_not_know(tmp_path: Path) -> None:
 def test_every_claim_is_in_the_ledger() -> None:
     """In words, with its place, decided by a table or figure; whatever was run."""
     rows = claims_ledger(RESULTS)
-    assert len(rows) == sum(len(claims_of(paper)) for paper in papers()) > 40
-    assert set(rows["paper"]) == set(papers()) >= {"rom", "osmtl", "dom", "aklo", "omtrsl"}
+    assert len(rows) == sum(len(claims_of(paper)) for paper in papers_with_claims()) > 40
+    assert (
+        set(rows["paper"]) == set(papers_with_claims()) >= {"rom", "osmtl", "dom", "aklo", "omtrsl"}
+    )
     for column in ("place", "sentence", "decided_by", "predicate"):
         assert (rows[column] != "").all()
     outcomes = {HOLDS, FAILS, UNDECIDED, NOT_RUN}
@@ -137,13 +139,6 @@ def test_predicates_of_figures() -> None:
     """They name the panel, its parts and the points."""
     part = {"panel": "a", "parts": ["x"], "higher": ["A"], "than": ["B"], "by": 5, "at": [1, 2]}
     assert predicate(a_claim(part, figure="f")) == "A above B by 5: on panel a, x at 1, 2"
-
-
-def test_judged_names_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only those that the table decides."""
-    monkeypatch.setattr("omtl.evidence.claims.claims_of", lambda _paper: [CLAIM])
-    assert list(judged("dom", "dom-table1", cells(**GOOD))) == ["a-below"]
-    assert judged("dom", "rom-table1", cells(**GOOD)) == {}
 
 
 def test_theory_audit(tmp_path: Path) -> None:

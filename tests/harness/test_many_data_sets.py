@@ -12,7 +12,7 @@ import pytest
 
 from omtl.commands._main import main
 from omtl.evidence.many_data_sets import Study, latex, letters, rank_frame, repeats, study_of
-from omtl.evidence.one_data_set import Compared, Row, judge
+from omtl.evidence.one_data_set import Compared, Row, judge_rows
 from omtl.experiment.composition import composed
 from omtl.measures.metrics import METRICS
 
@@ -26,7 +26,7 @@ def compared(**means: float) -> Compared:
         Row(name, f"The {name}", mean * np.roll(WIGGLE, k), params=[{"eta": mean}] * 4)
         for k, (name, mean) in enumerate(means.items())
     ]
-    judge(rows, METRICS["error"])
+    judge_rows(rows, METRICS["error"])
     return Compared(rows[0], sorted(rows, key=lambda row: row.mean), METRICS["error"], "")
 
 

@@ -14,9 +14,9 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
-from omtl.figures.numbers import Shown
+from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels import axes_of, check_measured
-from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, PlayedLine, line_of
 from omtl.figures.panels.rankings import through
 from omtl.util.errors import UserError
 
@@ -45,9 +45,9 @@ def test_claims_may_name_lines_of_figures(part: dict[str, Any], expected: str) -
     """At each x that they name, paired over the repeats."""
     one = line_of("A", [1, 2], np.array([[3.0, 20.0], [7.0, 22.0], [6.0, 21.0]]))
     other = line_of("B", [1, 2], np.array([[2.0, 10.0], [6.0, 11.0], [4.9, 10.0]]))
-    shown = [Shown("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
+    shown = [ShownPanel("a", "", (Axes("x", "y", (one, other), title="AP@k"),))]
     found = judge_claim(a_claim({"panel": "a", **part}, figure="dom-fig2"), shown)
-    assert outcome_of(one.outcome for one in found) == expected
+    assert outcome_of(found["outcome"]) == expected
 
 
 @pytest.mark.parametrize("varies", ["nothing", "queries"])
@@ -59,7 +59,7 @@ def test_only_lines_that_vary_in_their_queries_need_them(varies: str) -> None:
     arrays |= {"validation": np.zeros(1), "diverged": np.zeros(1)}
     line = PlannedLine(a_line(algorithm="mtlmnn", varies=varies), experiment)
     rule = a_rule("cross_validation")
-    played = [Played(line, [experiment.unit(0, 0)], [Result(arrays, {})], rule)]
+    played = [PlayedLine(line, [experiment.unit(0, 0)], [Result(arrays, {})], rule)]
     described = a_panel(kind="query_ratio", rank=2, ratios=[0.1, 0.5])
     check_measured(described, "similarity", arrays)
     panel = PlannedPanel(described, (line,))

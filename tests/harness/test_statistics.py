@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,63 +19,77 @@ from small_tables import TINY, Small, a_cell
 
 from omtl.compute.store import Store
 from omtl.evidence import claims, statistics
-from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, Comparison, standing
-from omtl.evidence.paired_tests import as_family, bootstrap_interval, holm, p_signed_rank
+from omtl.evidence.comparisons import (
+    ABOVE,
+    BELOW,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    bootstrap_interval,
+    compare_pairs,
+    decide_by_p,
+    p_of_ranks,
+    standing,
+)
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, cliques, critical_difference, rank, rank_rows, rankings
-from omtl.evidence.statistics import equivalence_rows, make_statistics
+from omtl.evidence.statistics import comparison_rows, equivalence_rows, make_statistics
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
+from omtl.measures.correction import holm
 from omtl.reproduction.reproduce import make_figure
+from omtl.tables.cells import each_cell
 from omtl.tables.request import Request
 from omtl.tables.scoring import judged
 from omtl.util.errors import UserError
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
 B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])
-HIGHER = (0.0, np.inf)
 NOTHING = np.empty(0)
 
 
-def lower(one: np.ndarray = A, other: np.ndarray = B, by: float = 0.0) -> Comparison:
-    """Return the comparison that the one is below the other."""
-    return Comparison("D", "A", "B", (one, other), (-np.inf, -by))
+def pair(
+    values: np.ndarray = A,
+    others: np.ndarray = B,
+    bounds: tuple[float, float] = BELOW,
+    is_ratio: bool = False,
+) -> dict[str, Any]:
+    """Return two learners and what is stated of them, by default that the first is below."""
+    named = {"claim": "c", "comparison": f"{bounds} {is_ratio}", "repeats_are_of": "fresh draws"}
+    return {**named, "values": values, "others": others, "bounds": bounds, "is_ratio": is_ratio}
 
 
-def ratio(least: float, most: float) -> Comparison:
-    """Return the comparison that A over B is between bounds."""
-    return Comparison("D", "A", "B", (A, B), (least, most), ratio=True)
+def compared(*pair_and_statement: Any) -> Any:
+    """Return what the repeats of two learners say (`pair`)."""
+    return next(each_cell(compare_pairs([pair(*pair_and_statement)])))
 
 
-def test_what_is_said_as_text() -> None:
-    """The place, who is compared, and by how much they differ."""
-    assert lower().relation == "D: A < B"
-    assert lower(by=0.5).relation == "D: A < B by 0.5"
-    assert Comparison("D", "A", "B", (A, B), (2.0, np.inf)).relation == "D: A > B by 2"
-    assert ratio(0.0, 2.0).relation == "D: A / B in [0, 2]"
+def below(by: float) -> tuple[float, float]:
+    """Return the bounds of a difference of at least so much."""
+    return (-np.inf, -by)
 
 
 def test_p_is_that_of_the_paired_t_test() -> None:
     """Of no difference, of a margin, and of a ratio through logarithms."""
-    assert lower().p == pytest.approx(stats.ttest_rel(A, B).pvalue)
-    assert lower(by=0.5).p == pytest.approx(stats.ttest_rel(A, B - 0.5).pvalue)
+    assert compared().p == pytest.approx(stats.ttest_rel(A, B).pvalue)
+    assert compared(A, B, below(0.5)).p == pytest.approx(stats.ttest_rel(A, B - 0.5).pvalue)
     expected = stats.ttest_1samp(np.log(A / B), np.log(0.5)).pvalue
-    assert ratio(0.5, 2.0).p == pytest.approx(expected)
-    assert p_signed_rank(lower()) == pytest.approx(stats.wilcoxon(A, B).pvalue)
+    assert compared(A, B, (0.5, 2.0), True).p == pytest.approx(expected)
+    assert p_of_ranks(compared().away) == pytest.approx(stats.wilcoxon(A, B).pvalue)
 
 
 def test_no_p_without_repeats_or_spread() -> None:
     """One repeat and equal numbers decide nothing; the same difference everywhere decides all."""
-    one = lower(A[:1], B[:1])
-    assert (one.p, p_signed_rank(one)) == (1.0, 1.0)
-    equal = lower(A, A)
-    assert (equal.p, p_signed_rank(equal), equal.effect) == (1.0, 1.0, 0.0)
-    endless = lower(np.append(A, -np.inf), np.append(B, 1.0))
-    assert (endless.p, p_signed_rank(endless)) == (1.0, 1.0)
-    always = lower(np.zeros(6), np.ones(6))
+    one = compared(A[:1], B[:1])
+    assert (one.p, p_of_ranks(one.away)) == (1.0, 1.0)
+    equal = compared(A, A)
+    assert (equal.p, p_of_ranks(equal.away), equal.effect) == (1.0, 1.0, 0.0)
+    endless = compared(np.append(A, -np.inf), np.append(B, 1.0))
+    assert (endless.p, p_of_ranks(endless.away)) == (1.0, 1.0)
+    always = compared(np.zeros(6), np.ones(6))
     assert (always.p, always.effect) == (0.0, np.inf)
-    assert bootstrap_interval(always, 0) == (-1.0, -1.0)
-    never = lower(np.ones(6), np.zeros(6))
+    assert bootstrap_interval(always.differences) == (-1.0, -1.0)
+    never = compared(np.ones(6), np.zeros(6))
     assert (never.p, never.effect) == (0.0, -np.inf)
 
 
@@ -82,8 +97,8 @@ def test_no_p_without_repeats_or_spread() -> None:
 def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     """An uncorrected p below the level is an interval without the bound."""
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    comparison = lower(one, other)
-    assert comparison.decided(comparison.p) == comparison.outcome
+    comparison = compared(one, other)
+    assert decide_by_p(comparison, comparison.p) == comparison.outcome
 
 
 def test_effect_size_is_cohens_d_of_the_differences() -> None:
@@ -91,36 +106,42 @@ def test_effect_size_is_cohens_d_of_the_differences() -> None:
     differences = A - B
     d = -differences.mean() / differences.std(ddof=1)
     assert d > 0
-    assert lower().effect == pytest.approx(d)
-    assert lower(B, A).effect == pytest.approx(-d)
-    assert Comparison("D", "B", "A", (B, A), HIGHER).effect == pytest.approx(d)
+    assert compared().effect == pytest.approx(d)
+    assert compared(B, A).effect == pytest.approx(-d)
+    assert compared(B, A, ABOVE).effect == pytest.approx(d)
     logs = np.log(A / B)
     nearest = min(logs.mean() - np.log(0.5), -logs.mean())
-    assert ratio(0.5, 1.0).effect == pytest.approx(nearest / logs.std(ddof=1))
+    found = compared(A, B, (0.5, 1.0), True)
+    assert found.effect == pytest.approx(nearest / logs.std(ddof=1))
 
 
 def test_bootstrap_interval() -> None:
     """It holds the mean, is the same for the same seed, and needs enough repeats."""
-    low, high = bootstrap_interval(lower(), 0)
-    assert low < (A - B).mean() < high < 0
-    assert (low, high) == bootstrap_interval(lower(), 0)
-    assert (low, high) != bootstrap_interval(lower(), 1)
-    assert np.isnan(bootstrap_interval(lower(A[:4], B[:4]), 0)).all()
-    low, high = bootstrap_interval(ratio(0.0, 1.0), 0)
-    assert low < np.exp(np.log(A / B).mean()) < high < 1
+    differences = A - B
+    low, high = bootstrap_interval(differences, 0)
+    assert low < differences.mean() < high < 0
+    assert (low, high) == bootstrap_interval(differences, 0)
+    assert (low, high) != bootstrap_interval(differences, 1)
+    assert np.isnan(bootstrap_interval(differences[:4], 0)).all()
 
 
 def test_ranks_of_two_repeats_are_compared() -> None:
     """Both signs alike in one of two cases; a single repeat says nothing."""
-    assert p_signed_rank(lower(A[:2], B[:2])) == pytest.approx(0.5)
-    assert p_signed_rank(lower(A[:1], B[:1])) == 1.0
+    assert p_of_ranks((A - B)[:2]) == pytest.approx(0.5)
+    assert p_of_ranks((A - B)[:1]) == 1.0
 
 
-def test_a_family_is_resampled_by_seed_0_unless_another_is_given() -> None:
-    """So that what is committed is what a command without a seed gives."""
-    family = {"one": [lower()]}
-    ends = [as_family("dom", "r", family, *seed)["bootstrap_low"][0] for seed in ((), (0,), (1,))]
-    assert ends[0] == ends[1] != ends[2]
+def family_of(*pairs: dict[str, Any], seed: int = 0) -> pd.DataFrame:
+    """Return the rows of a family of comparisons."""
+    return comparison_rows("dom", "as_written", compare_pairs(pairs), seed)
+
+
+def test_a_ratio_is_written_in_its_own_unit() -> None:
+    """Its bootstrap interval as well as its mean."""
+    (row,) = family_of(pair(A, B, (0.0, 1.0), True)).to_dict("records")
+    mean = np.exp(np.log(A / B).mean())
+    assert float(row["mean"]) == pytest.approx(mean, rel=1e-3)
+    assert float(row["bootstrap_low"]) < mean < float(row["bootstrap_high"]) < 1.0
 
 
 def test_holm_by_hand() -> None:
@@ -132,11 +153,10 @@ def test_holm_by_hand() -> None:
 
 def test_a_family_is_corrected_as_a_whole() -> None:
     """What two claims share counts once, and what was not run does not count."""
-    other = lower(by=0.5)
-    family = {"one": [lower()], "two": [lower(), other, lower(A, NOTHING)]}
-    rows = as_family("dom", "as_written", family)
-    assert rows["claim"].tolist() == ["one", "two", "two", "two"]
-    p = [lower().p, other.p]
+    first, other, lacking = pair(), pair(A, B, below(0.5)), pair(A, NOTHING)
+    rows = family_of(first, {**first, "claim": "two"}, other, lacking)
+    assert rows["claim"].tolist() == ["c", "two", "c", "c"]
+    p = [compared().p, compared(A, B, below(0.5)).p]
     expected = [f"{value:.4g}" for value in holm(p)]
     assert rows["p_holm"].tolist() == [expected[0], expected[0], expected[1], ""]
     shares = stats.false_discovery_control(p, method="by")
@@ -148,15 +168,12 @@ def test_a_family_is_corrected_as_a_whole() -> None:
 
 def test_correction_can_take_an_outcome_back() -> None:
     """One comparison among many needs more than one alone."""
-    weak = lower(A, A + np.array([0.2, 0.5, -0.1, 0.4, 0.3, 0.1]))
-    assert weak.outcome == HOLDS
-    noise = [lower(A, A[::-1] + i) for i in range(5)]
-    alone = as_family("dom", "as_written", {"c": [weak]})
-    among = as_family("dom", "as_written", {"c": [weak, *noise]})
-    assert alone["corrected"].tolist() == [HOLDS]
-    assert among["corrected"][0] == UNDECIDED
-    assert among["outcome"][0] == HOLDS
-    assert as_family("dom", "r", {"c": [lower(B + 9, A)]})["corrected"].tolist() == [FAILS]
+    weak = pair(A, A + np.array([0.2, 0.5, -0.1, 0.4, 0.3, 0.1]))
+    noise = [pair(A, A[::-1] + i) for i in range(5)]
+    assert family_of(weak)["corrected"].tolist() == [HOLDS]
+    among = family_of(weak, *noise)
+    assert (among["outcome"][0], among["corrected"][0]) == (HOLDS, UNDECIDED)
+    assert family_of(pair(B + 9, A))["corrected"].tolist() == [FAILS]
 
 
 def grid_of(values: dict[str, list[float | None]], metric: str = "error") -> pd.DataFrame:

@@ -18,7 +18,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.specs import ProtocolSpec
 from omtl.figures import play
 from omtl.figures.panels import axes_of
-from omtl.figures.panels.axes import PlannedLine, PlannedPanel, Played
+from omtl.figures.panels.axes import PlannedLine, PlannedPanel, PlayedLine
 from omtl.figures.plan import Figure
 from omtl.figures.play import as_chosen
 from omtl.tables.request import Request
@@ -32,11 +32,13 @@ def by_task(algorithm: str) -> Experiment:
     return replace(small(algorithm), protocol=ProtocolSpec.named("rounds_by_task"))
 
 
-def played(algorithm: str, n_repeats: int = 2) -> Played:
+def played(algorithm: str, n_repeats: int = 2) -> PlayedLine:
     """Return a line with its units' results."""
     experiment = by_task(algorithm)
     units = experiment.repeats(0, n_repeats)
-    return Played(PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units], RULE)
+    return PlayedLine(
+        PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units], RULE
+    )
 
 
 def panel(**says: Any) -> PlannedPanel:

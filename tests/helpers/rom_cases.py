@@ -101,7 +101,7 @@ def at_first(case: Case, n_rounds: int) -> Tasks:
 
 def objective_of(tasks: Tasks, n_rounds: int, W: FixedWeights, r: Regulariser) -> float:
     """Return the hinge losses of fixed weights plus their regulariser in every round."""
-    losses = comparators.hinge_losses(tasks, W.u + W.P + W.Q)
+    losses = comparators.losses_under(tasks, W.u + W.P + W.Q)
     return float(losses.sum() + n_rounds * r.of(W))
 
 

@@ -23,7 +23,7 @@ from omtl.experiment.unit import Result
 from omtl.figures import plan
 from omtl.figures.drawing import draw_heat_map
 from omtl.figures.numbers import drawn_rows, show_figure
-from omtl.figures.panels.axes import HeatMap, Played
+from omtl.figures.panels.axes import HeatMap, PlayedLine
 from omtl.figures.panels.relations import relationship
 from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
@@ -206,7 +206,7 @@ def test_one_task_has_no_relations() -> None:
         over_repeats=lambda of: np.array([of(one.results[0], 0)]),
     )
     with pytest.raises(UserError, match="one task has no relations"):
-        relationship(cast(Played, one), a_panel(groups={"all": 1}))
+        relationship(cast(PlayedLine, one), a_panel(groups={"all": 1}))
 
 
 def test_heat_map_is_drawn_with_its_groups() -> None:

@@ -300,5 +300,5 @@ class Undeclared(ROMPGD):
 
 
 def test_a_grid_that_shares_what_differs_is_found() -> None:
-    """Played alone, each point is right; played together, they are not."""
+    """PlayedLine alone, each point is right; played together, they are not."""
     assert broken(Undeclared(0.1, 0.01, 0.1, 0.1)) == ["a_grid_plays_as_its_points"]

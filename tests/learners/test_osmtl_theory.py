@@ -190,7 +190,7 @@ def test_compiled_plays_stay_below_the_bound(learner: type) -> None:
     one = learner(1.0, 1.0, 0.5, margin=1.0, by_horizon=True)
     trace, _ = play(one, examples_of(tasks), stream, shape)
     U = comparators.best_weights(tasks)
-    lost = comparators.at_checkpoints(comparators.hinge_losses(tasks, U), stream)
+    lost = comparators.at_checkpoints(comparators.losses_under(tasks, U), stream)
     bound = bound_of(tasks, stream, U, *osmtl.corollary2_rates(T)).sum(axis=0)
     assert np.all(trace.checkpoint_loss - lost <= bound)
     assert (trace.checkpoint_loss - lost)[-1] > 0.0
@@ -200,19 +200,6 @@ def test_no_concentration_proves_nothing() -> None:
     """At α = 0 the bound is infinite."""
     tasks, stream = problem(0, 2, 3, 3, 0.0)
     assert np.all(np.isinf(bound_of(tasks, stream, np.ones((2, 3)), 1.0, 0.0)))
-
-
-def test_panel_takes_the_rates_that_were_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the horizon, or as they are."""
-    tasks, stream = problem(0, 2, 3, 3, 0.0)
-    setting = type("Setting", (), {"stream": stream, "tasks": tasks})
-    monkeypatch.setattr(osmtl_bounds, "setting_of", lambda _unit: setting)
-    point = {"C": 2.0, "alpha": 0.5, "margin": 0.0}
-    nobody: Any = None
-    assert osmtl_bounds.rates_of(nobody, point) == (2.0, 0.5)
-    C, alpha = osmtl.corollary2_rates(stream.start.size - 1)
-    by_horizon = osmtl_bounds.rates_of(nobody, point | {"by_horizon": True})
-    np.testing.assert_allclose(by_horizon, (2.0 * C, 0.5 * alpha))
 
 
 DRAWN = a_figure(

@@ -21,7 +21,7 @@ from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, setting_of
 from omtl.figures import panels
 from omtl.figures.panels import rom_bounds
-from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, Played
+from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, PlayedLine
 from omtl.kernel.play import play
 from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
@@ -102,7 +102,7 @@ def axes_of(panel: PlannedPanel, n_repeats: int = 1) -> list[Axes]:
     played = []
     for line in panel.lines:
         units = line.experiment.repeats(0, n_repeats)
-        played.append(Played(line, units, [compute(unit) for unit in units], RULE))
+        played.append(PlayedLine(line, units, [compute(unit) for unit in units], RULE))
     return panels.axes_of(panel, played)
 
 

@@ -28,6 +28,11 @@ def fixed_weights(case: Case, r: Regulariser, n_rounds: int, seed: int) -> list[
     ]
 
 
+def best_pgd_eta(n_rounds: float, *, square: float, gradient: float) -> float:
+    """Return η = ‖W_*‖_m/(G √T), which minimises the corrected lemma 2 for gradients up to G."""
+    return math.sqrt(square / (gradient * n_rounds))
+
+
 def corrected_theorem3(n_rounds: float, *, square: float, gradient: float) -> float:
     """Return G ‖W_*‖_m √T, which lemma 2 as it can be proved gives at the best η."""
     return math.sqrt(square * gradient * n_rounds)
@@ -64,7 +69,7 @@ def test_lemma_2_in_the_weighted_norm(case: Case, learner: ROMPGD, seed: int) ->
     square = rom.weighted_square_norm(best.weights)
     if largest > 0.0 and square > 0.0:
         known = {"square": square, "gradient": 3.0 * largest}
-        tuned = plain(learner._replace(eta=rom.best_pgd_eta(n_rounds, **known)), case)
+        tuned = plain(learner._replace(eta=best_pgd_eta(n_rounds, **known)), case)
         regret = (tuned.losses + tuned.penalties)[-1] - best.objective
         bound = corrected_theorem3(n_rounds, **known)
         assert regret <= bound + 2.0 * GAP * (1.0 + best.objective + bound)
@@ -187,7 +192,7 @@ def test_rates_minimise_the_bounds() -> None:
     assert printed == pytest.approx(2.0 * math.sqrt(3.0) * math.sqrt(3.5) * math.sqrt(T))
     assert rom.theorem6(T, kappa=kappa, **known) == pytest.approx(printed)
     assert rom.lemma2_printed(eta=eta, square=7.0, gradients=3.0 * T) == pytest.approx(printed)
-    best = rom.best_pgd_eta(T, **known)
+    best = best_pgd_eta(T, **known)
     assert rom.lemma2(eta=best, square=7.0, gradients=3.0 * T) == pytest.approx(
         corrected_theorem3(T, **known)
     )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from omtl.evidence.claims import FALSE, TRUE, claims_of, in_print
 from omtl.evidence.comparisons import HOLDS
-from omtl.evidence.ledger import papers
+from omtl.evidence.ledger import papers_with_claims
 from omtl.evidence.scoreboard import COMPARED, overview, placebos, scoreboard
 from omtl.tables.verdict import MATCH, NEAR, OFF, OURS, TIMING
 from omtl.util.paths import RESULTS, ROOT
@@ -40,7 +40,9 @@ def test_the_scoreboard_is_that_of_the_results() -> None:
 
 def test_the_claims_in_print_are_counted() -> None:
     """Those that tables decide, by whether they are true of the printed numbers."""
-    counts = Counter(in_print(claim)[0] for paper in papers() for claim in claims_of(paper))
+    counts = Counter(
+        in_print(claim)[0] for paper in papers_with_claims() for claim in claims_of(paper)
+    )
     told = re.search(
         r"Of the (\d+) claims that tables decide, (\d+) are .*?\s(\d+) are not", README, re.S
     )

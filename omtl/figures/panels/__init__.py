@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.schema import choose
-from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, Played
+from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, PlayedLine
+from omtl.figures.panels.bounds import Theorem, bound_axes
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -34,7 +35,8 @@ class PanelKind(NamedTuple):
         The metric of the published numbers that it marks, where the panel names none.
     by_line : bool
         Whether each line has axes of its own: it is a function of a line and the description of the
-        panel then, and otherwise of the panel and all lines.
+        panel then, which may also return a `Theorem` of which axes are made, and otherwise of the
+        panel and all lines.
     """
 
     module: str
@@ -83,12 +85,15 @@ def check_kind(panel: Panel) -> None:
         choose("metric", panel.metric, absolute if is_absolute else list(METRICS))
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes | HeatMap]:
+def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes | HeatMap]:
     """Return the axes of a panel, given what the store holds for its lines."""
     description = panel.description
     kind = PANEL_KINDS[description.kind]
     make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
-    return [make(one, description) for one in played] if kind.by_line else make(panel, played)
+    if kind.by_line:
+        parts = [(one, make(one, description)) for one in played]
+        return [bound_axes(one, p) if isinstance(p, Theorem) else p for one, p in parts]
+    return make(panel, played)
 
 
 def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
-from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played, Reference
-from omtl.figures.panels.bounds import beside_bounds, largest_norm, lines_of, solved
+from omtl.experiment.unit import Result, Unit
+from omtl.figures.panels.axes import PlayedLine, Reference
+from omtl.figures.panels.bounds import Curves, Theorem, largest_norm, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -21,29 +23,7 @@ PROVED = "bound as it can be proved"
 EXAMPLES = "examples"
 
 
-class Faced(NamedTuple):
-    """The tasks that have past tasks, as a learner met them: their errors and bounds, by task.
-
-    Parameters
-    ----------
-    errors, n_examples : ndarray of shape (n_tasks,)
-    printed, proved : ndarray of shape (n_tasks, 5)
-        The parts of the bounds (`omtl.theory.aklo.Bound`).
-    gammas : ndarray of shape (n_tasks, 2)
-        Least γ of corollary 1, as printed and as theorem 1 would give it.
-    corollary : ndarray of shape (n_tasks,)
-        Corollary 1 at the first of them.
-    """
-
-    errors: np.ndarray
-    n_examples: np.ndarray
-    printed: np.ndarray
-    proved: np.ndarray
-    gammas: np.ndarray
-    corollary: np.ndarray
-
-
-def task_bound(one: Played, panel: Panel) -> Axes:
+def task_bound(one: PlayedLine, panel: Panel) -> Theorem:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
@@ -65,60 +45,82 @@ def task_bound(one: Played, panel: Panel) -> Axes:
     bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
     if not bounded:
         raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
-    arrays = [result.arrays for result in one.results]
-    errors = [met["mistakes"][:, met["place"] > 0].mean(axis=1) for met in arrays]
-    found = {ERRORS: np.array(errors)}
-    found |= {label: np.full_like(found[ERRORS], np.inf) for label in (PRINTED, PROVED, EXAMPLES)}
-    notes, faced = [], []
-    for p in bounded:
-        repeats = [tasks_of(one, repeat, p, panel.delta) for repeat in range(len(one.units))]
-        found[PRINTED][:, p] = [tasks.printed.sum(axis=1).mean() for tasks in repeats]
-        found[PROVED][:, p] = [tasks.proved.sum(axis=1).mean() for tasks in repeats]
-        found[EXAMPLES][:, p] = [tasks.n_examples.mean() for tasks in repeats]
-        faced.append(Faced(*map(np.concatenate, zip(*repeats, strict=True))))
-        notes.append(summary(lams[p], radii[p], faced[-1]))
-    if known and not points[0]["sample"]:
-        notes.append(corollary1_note(Faced(*map(np.concatenate, zip(*faced, strict=True)))))
-    return beside_bounds(
-        one,
-        lines_of(lams, found),
-        x_label="λ",
-        y_label="errors on a task",
-        references=(Reference(aklo.horizon_rate(n, known=known), "R = ∞"),),
-        notes=tuple(notes),
-    )
+    faced = []
+
+    def curves(unit: Unit, result: Result, _: int) -> Curves:
+        arrays = result.arrays
+        found = {ERRORS: arrays["mistakes"][:, arrays["place"] > 0].mean(axis=1)}
+        found |= {label: np.full(len(lams), np.inf) for label in (PRINTED, PROVED, EXAMPLES)}
+        for p in bounded:
+            tasks = tasks_of(unit, result, points[p], p, panel.delta)
+            faced.append(tasks.assign(p=p))
+            found[PRINTED][p] = bound_totals(tasks, "printed").mean()
+            found[PROVED][p] = bound_totals(tasks, "proved").mean()
+            found[EXAMPLES][p] = tasks["n_examples"].mean()
+        return found
+
+    def notes(_: Curves) -> list[str]:
+        tasks = pd.concat(faced)
+        told = [summary(lams[p], radii[p], tasks[tasks["p"] == p]) for p in bounded]
+        of_corollary = known and not points[0]["sample"]
+        return [*told, corollary1_note(tasks)] if of_corollary else told
+
+    infinite = Reference(aklo.horizon_rate(n, known=known), "R = ∞")
+    return Theorem("λ", "errors on a task", lams, curves, notes, references=(infinite,))
 
 
-def summary(lam: float, radius: float, tasks: Faced) -> str:
+def bound_totals(tasks: pd.DataFrame, bound: str) -> np.ndarray:
+    """Return a bound of each task, the sum of its parts."""
+    return np.array([*tasks[bound]]).sum(axis=1)
+
+
+def summary(lam: float, radius: float, tasks: pd.DataFrame) -> str:
     """Return what the bounds are at one λ, as text."""
     parts = []
-    for name, bounds in (("printed", tasks.printed), ("proved", tasks.proved)):
-        totals, means = bounds.sum(axis=1), bounds.mean(axis=0)
+    for name in ("printed", "proved"):
+        total, means = bound_totals(tasks, name), np.array([*tasks[name]]).mean(axis=0)
         named = zip(aklo.Bound._fields, means, strict=True)
         shares = ", ".join(f"{field} {value:.4g}" for field, value in named)
         parts.append(
-            f"{name} {totals.mean():.4g} ({shares}), {np.sum(tasks.errors > totals)} of "
-            f"{totals.size} tasks above it, at most {np.max(tasks.errors / totals):.3g} of it, "
-            f"below N on {np.sum(totals < tasks.n_examples)}"
+            f"{name} {total.mean():.4g} ({shares}), {np.sum(tasks['errors'] > total)} of "
+            f"{total.size} tasks above it, at most {np.max(tasks['errors'] / total):.3g} of it, "
+            f"below N on {np.sum(total < tasks['n_examples'])}"
         )
-    errors = f"errors {tasks.errors.mean():.4g}"
+    errors = f"errors {tasks['errors'].mean():.4g}"
     return f"λ = {lam:g} (R = {radius:.3g}): {errors}; {'; '.join(parts)}"
 
 
-def corollary1_note(tasks: Faced) -> str:
+def corollary1_note(tasks: pd.DataFrame) -> str:
     """Return on how many tasks corollary 1 says something, as text."""
-    says, would = (tasks.gammas < 1.0).T
+    says, would = (np.array([*tasks["gammas"]]) < 1.0).T
     return (
         f"corollary 1: with γ < 1 on {says.sum()} of {says.size} tasks and λ as printed "
-        f"({np.sum(says & (tasks.errors > tasks.corollary))} above it), on {would.sum()} as "
+        f"({np.sum(says & (tasks['errors'] > tasks['corollary']))} above it), on {would.sum()} as "
         "theorem 1 would give it"
     )
 
 
-def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
-    """Return all tasks but the first at point p of the grid, in the order in which they came."""
-    unit, arrays = one.units[repeat], one.results[repeat].arrays
-    point, X = one.line.experiment.points[p], largest_norm(unit)
+def tasks_of(
+    unit: Unit, result: Result, point: Mapping[str, Any], p: int, delta: float
+) -> pd.DataFrame:
+    """Return the tasks that have past tasks, as a learner met them, in their order.
+
+    Parameters
+    ----------
+    unit : Unit
+    result : Result
+    point, p : mapping, int
+        The point of the grid, and its number.
+    delta : float
+
+    Returns
+    -------
+    DataFrame
+        The ``errors`` of each task of ``n_examples``; the bounds on them, ``printed`` and
+        ``proved`` (`omtl.theory.aklo.Bound`); the least ``gammas`` of corollary 1, as printed and
+        as theorem 1 would give it, and the ``corollary`` at the first of them.
+    """
+    arrays, X = result.arrays, largest_norm(unit)
     lam, known = float(point["lam"]), not point["doubling"]
     rows = []
     for k in np.argsort(arrays["place"])[1:]:
@@ -130,25 +132,25 @@ def tasks_of(one: Played, repeat: int, p: int, delta: float) -> Faced:
         base, least = (float(arrays[name][p, k, best]) for name in ("weighed_errors", "errors"))
         own = float((1.0 - shares) @ losses)
         drawn = aklo.sampling_deviation(shares, delta) if point["sample"] else 0.0
+        shared = {"base": base, "deviation": drawn}
         gammas = aklo.least_gammas(shares, n_past, least_error=least, radius=radius, largest_norm=X)
         norms = {"norm": float(np.linalg.norm(u)), "longest": float(arrays["longest"][p, k])}
         printed = aklo.Bound(
-            base=base,
+            **shared,
             own=own,
             base_regret=aklo.base_regret_printed(shares, n_past, known=known),
             own_regret=aklo.own_regret_printed(shares, lam=lam, radius=radius),
-            deviation=drawn,
         )
         proved = aklo.Bound(
-            base=base,
+            **shared,
             own=aklo.MISTAKE * own,
             base_regret=aklo.base_regret(shares, n_past, known=known),
             own_regret=aklo.MISTAKE * aklo.own_regret(shares, lam=lam, largest_norm=X, **norms),
-            deviation=drawn,
         )
-        corollary = aklo.corollary1(base, shares, n_past, gammas[0])
-        rows.append((arrays["mistakes"][p, k], n, printed, proved, gammas, corollary))
-    return Faced(*(np.array(values, dtype=float) for values in zip(*rows, strict=True)))
+        row: dict[str, Any] = {"errors": float(arrays["mistakes"][p, k]), "n_examples": float(n)}
+        row |= {"printed": printed, "proved": proved, "gammas": gammas}
+        rows.append({**row, "corollary": aklo.corollary1(base, shares, n_past, gammas[0])})
+    return pd.DataFrame(rows)
 
 
 def best_on_task(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndarray]:

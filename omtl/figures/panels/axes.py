@@ -65,14 +65,14 @@ class PlannedPanel:
     published: dict[str, float] = field(default_factory=dict)
     published_at: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def marks(self, played: Sequence[Played]) -> tuple[Mark, ...]:
+    def marks(self, played: Sequence[PlayedLine]) -> tuple[Mark, ...]:
         """Return the published values of lines."""
         names = [(one.line.label, one.line.description.published) for one in played]
         return tuple(Mark(label, self.published[n]) for label, n in names if n in self.published)
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedLine:
     """A planned line with what the store holds for it.
 
     Parameters
@@ -117,7 +117,7 @@ class Played:
 
         return line_of(self.line.label, x, self.over_repeats(curve), params=(self.most_chosen,))
 
-    def among(self, points: list[int]) -> Played:
+    def among(self, points: list[int]) -> PlayedLine:
         """Return the same plays with some points of the grid only, by number."""
         line = replace(self.line, experiment=self.line.experiment.only(points))
         shape = (len(self.line.experiment.points),)

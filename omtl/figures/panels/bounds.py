@@ -1,13 +1,15 @@
-"""What a theorem bounds beside its bounds: the axes of all panels of theorems.
+"""What a theorem bounds beside its bounds: the panel of all figures of theorems.
 
-A theorem's own module measures in each repeat, computes the bounds, and has its axes made here.
+A theorem's own module says in a `Theorem` what is measured in each repeat, what bounds it, and what
+else a reader should know; `bound_axes` makes the axes of it.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +18,7 @@ from omtl.experiment.data_sets import is_synthetic, module_of
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Curve, Played, line_of
+from omtl.figures.panels.axes import Axes, PlayedLine, Reference, line_of
 from omtl.theory import comparators
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -30,25 +32,68 @@ Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
 Solved = TypeVar("Solved")
 
 
-def lines_of(x: Any, found: Curves, params: str = "", n_measured: int = 1) -> tuple[Curve, ...]:
-    """Return lines of what was measured, the first curves, and of bounds where these are finite."""
+@dataclass(frozen=True)
+class Theorem:
+    """What was measured of a line of a panel, and the bounds that a theorem gives.
+
+    Parameters
+    ----------
+    x_label, y_label : str
+    x : array_like
+        Where the curves are.
+    curves : callable
+        ``curves(unit, result, point)`` gives a repeat's `Curves` at the point chosen for it.
+    notes : callable
+        Gives remarks on the curves of all repeats.
+    n_measured : int
+        How many of the curves are measured; the others are bounds, shown where they are finite.
+    params : str
+        The hyper-parameters behind the curves.
+    references : tuple of Reference
+    warning : str
+        Why nothing is proved of the line; empty if the theorem is about it.
+    """
+
+    x_label: str
+    y_label: str
+    x: Any
+    curves: Callable[[Unit, Result, int], Curves]
+    notes: Callable[[Curves], Iterable[str]]
+    n_measured: int = 1
+    params: str = ""
+    references: tuple[Reference, ...] = ()
+    warning: str = ""
+
+
+def bound_axes(one: PlayedLine, theorem: Theorem) -> Axes:
+    """Return the axes of what was measured, beside its bounds."""
+    repeats = [
+        theorem.curves(unit, result, point)
+        for unit, (result, point) in zip(one.units, one.at_chosen, strict=True)
+    ]
+    found = {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
     lines = []
     for i, (label, curves) in enumerate(found.items()):
         bounded = np.isfinite(curves).all(axis=0)
         if bounded.any():
-            more: dict[str, Any] = {"params": (params,), "is_theory": i >= n_measured}
-            lines.append(line_of(label, np.asarray(x)[bounded], curves[:, bounded], **more))
-    return tuple(lines)
+            is_theory = i >= theorem.n_measured
+            x, values = np.asarray(theorem.x)[bounded], curves[:, bounded]
+            more: dict[str, Any] = {"params": (theorem.params,), "is_theory": is_theory}
+            lines.append(line_of(label, x, values, **more))
+    return Axes(
+        theorem.x_label,
+        theorem.y_label,
+        tuple(lines),
+        x_scale="log",
+        y_scale="log",
+        references=theorem.references,
+        title=one.line.description.title or one.line.label,
+        warning=theorem.warning or one.line.description.warning,
+        notes=tuple(theorem.notes(found)),
+    )
 
 
-def beside_bounds(one: Played, lines: tuple[Curve, ...], **more: Any) -> Axes:
-    """Return the axes of a line of a panel of bounds; `more` is what else `Axes` takes."""
-    described = one.line.description
-    said = {"title": described.title or one.line.label, "warning": described.warning}
-    return Axes(lines=lines, x_scale="log", y_scale="log", **said | more)
-
-
-def check_points_have(one: Played, *names: str) -> None:
+def check_points_have(one: PlayedLine, *names: str) -> None:
     """Refuse a learner without the hyper-parameters that a theorem reads.
 
     Raises
@@ -61,29 +106,14 @@ def check_points_have(one: Played, *names: str) -> None:
         raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
 
 
-def curves_by_label(one: Played, curves: Callable[[Unit, Result, int], Curves]) -> Curves:
-    """Return the curves of all repeats, each at the point that was chosen for it.
-
-    Parameters
-    ----------
-    one : Played
-    curves : callable
-        ``curves(unit, result, point)`` gives a repeat's curves by label, all of one length.
-    """
-    repeats = [
-        curves(unit, result, p) for unit, (result, p) in zip(one.units, one.at_chosen, strict=True)
-    ]
-    return {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
-
-
-def regret_beside(
-    one: Played,
+def regret_theorem(
+    one: PlayedLine,
     ridges: Sequence[float],
     bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
     notes: Sequence[str],
     warning: str,
-) -> Axes:
-    """Return axes of a line's regret beside its bounds.
+) -> Theorem:
+    """Return a line's regret beside its bounds.
 
     The regret is against the first of the ridges' comparators u, the best fixed weights in
     hindsight (`omtl.theory.comparators.best_weights`). A bound of the regret against any other
@@ -92,12 +122,12 @@ def regret_beside(
 
     Parameters
     ----------
-    one : Played
+    one : PlayedLine
     ridges : sequence of float
     bounds : callable
         ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.
     notes, warning
-        Of the axes.
+        Of the theorem; how often the regret is above a bound is noted too.
     """
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
@@ -106,7 +136,7 @@ def regret_beside(
         path = [best_weights_of(unit, ridge) for ridge in ridges]
         path.append(np.zeros_like(path[0]))
         losses = [
-            comparators.at_checkpoints(comparators.hinge_losses(setting.tasks, U), setting.stream)
+            comparators.at_checkpoints(comparators.losses_under(setting.tasks, U), setting.stream)
             for U in path
         ]
         certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
@@ -116,25 +146,24 @@ def regret_beside(
             tightest: np.min(certified, axis=0) - losses[0],
         }
 
-    found, rounds = curves_by_label(one, curves), setting_of(one.units[0]).stream.checkpoint
-    return beside_bounds(
-        one,
-        lines_of(rounds, found, one.most_chosen),
-        x_label="rounds T",
-        y_label="regret (hinge loss)",
+    return Theorem(
+        "rounds T",
+        "regret (hinge loss)",
+        setting_of(one.units[0]).stream.checkpoint,
+        curves,
+        lambda found: (*notes, *times_above("regret is", found)),
+        params=one.most_chosen,
         warning=warning,
-        notes=(*notes, *times_above("regret is", found)),
     )
 
 
 def times_above(what: str, found: Curves) -> tuple[str, ...]:
     """Return in how many repeats the first curve is anywhere above which bound, as text."""
     measured = next(iter(found.values()))
-    above = {label: int(np.any(measured > curves, axis=1).sum()) for label, curves in found.items()}
     return tuple(
         f"the {what} above “{label}” in {count} of {len(measured)} repeats"
-        for label, count in above.items()
-        if count
+        for label, curves in found.items()
+        if (count := np.any(measured > curves, axis=1).sum())
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, PlayedLine, line_of
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -22,7 +22,7 @@ POINTS = 100
 """Numbers of examples at which absolute errors are drawn, interpolated between ends of tasks."""
 
 
-def learning_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def learning_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the cumulative error rate against the number of examples."""
 
     def rates(result: Result, point: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def learning_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]
     return [Axes("examples", "cumulative error rate (%)", lines, marks=panel.marks(played))]
 
 
-def task_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the cumulative error rate of each of the panel's `tasks`, by name, axes by axes.
 
     Raises
@@ -41,7 +41,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
         If the data set has no task of that name.
     """
 
-    def line(one: Played, k: int) -> Curve:
+    def line(one: PlayedLine, k: int) -> Curve:
         seen = one.results[0].arrays["seen_by_task"][:, k]
         moving = np.flatnonzero(np.diff(seen, prepend=0))  # until its examples run out
 
@@ -60,7 +60,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     return parts
 
 
-def lifelong_error(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def lifelong_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the mean error rate of the tasks met so far against their number.
 
     Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
@@ -79,7 +79,7 @@ def lifelong_error(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     return [Axes("tasks met", "average cumulative error rate (%)", lines, marks=marks)]
 
 
-def last_task(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def last_task(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the errors on the last task of a lifelong stream against its examples in one repeat.
 
     The hyper-parameters are chosen over all repeats; the panel's `repeat` is the one that is shown.
@@ -118,7 +118,7 @@ def task_ends(result: Result) -> np.ndarray:
     return ends
 
 
-def absolute_error(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def absolute_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the panel's metric, of real targets, as the examples or the tasks come.
 
     ``absolute_error`` is the mean error of all predictions so far, ``test_absolute_error`` that of

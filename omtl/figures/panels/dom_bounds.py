@@ -11,13 +11,14 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import PlayedLine
 from omtl.figures.panels.bounds import (
     Bounds,
+    Theorem,
     best_weights_of,
     check_points_have,
     largest_norm,
-    regret_beside,
+    regret_theorem,
 )
 from omtl.theory import dom
 from omtl.util.errors import UserError
@@ -28,10 +29,10 @@ SUFFERED = "Δ = 0, which bounds the losses suffered"
 TIGHTEST = "Δ = 0, comparator that suits the bound best"
 
 
-def regret_bound(one: Played, panel: Panel) -> Axes:
+def regret_bound(one: PlayedLine, panel: Panel) -> Theorem:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
-    The last line is the least bound over comparators (`regret_beside`).
+    The last line is the least bound over comparators (`regret_theorem`).
     """
     check_points_have(one, "eta", "b")
     unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
@@ -50,7 +51,7 @@ def regret_bound(one: Played, panel: Panel) -> Axes:
     )
     # Equal weights on a grid are not doubly stochastic: nothing is proved there.
     warning = "" if dom.is_doubly_stochastic(mixing) else "assumption 2 fails"
-    return regret_beside(one, panel.ridges, theorem4_bounds, notes, warning)
+    return regret_theorem(one, panel.ridges, theorem4_bounds, notes, warning)
 
 
 def theorem4_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:

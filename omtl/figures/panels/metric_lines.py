@@ -18,7 +18,7 @@ from omtl.figures.panels.axes import (
     Mark,
     PlannedLine,
     PlannedPanel,
-    Played,
+    PlayedLine,
     Reference,
     label_of,
     line_of,
@@ -31,7 +31,7 @@ from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
 
-def across_columns(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the panel's metric against the number in the columns' names, a line a method.
 
     In each repeat the number is that of the point of the grid that the rule chose.
@@ -66,7 +66,7 @@ def number_of(column: str) -> float:
 
 def training_size(
     panel: PlannedPanel,  # noqa: ARG001
-    played: Sequence[Played],
+    played: Sequence[PlayedLine],
 ) -> list[Axes]:
     """Return the area under the ROC curve on held-out examples against the training examples.
 
@@ -83,16 +83,16 @@ def training_size(
 
 
 def joined_lines(
-    played: Sequence[Played], x_of: Callable[[PlannedLine], float], metric: Metric
+    played: Sequence[PlayedLine], x_of: Callable[[PlannedLine], float], metric: Metric
 ) -> tuple[Curve, ...]:
     """Return a metric's lines, each through all experiments of its label, each at its own x."""
-    by_label: dict[str, dict[float, Played]] = {}
+    by_label: dict[str, dict[float, PlayedLine]] = {}
     for one in played:
         by_label.setdefault(one.line.label, {})[x_of(one.line)] = one
     return tuple(chosen_line(label, at, metric) for label, at in by_label.items())
 
 
-def chosen_line(label: str, at: dict[float, Played], metric: Metric) -> Curve:
+def chosen_line(label: str, at: dict[float, PlayedLine], metric: Metric) -> Curve:
     """Return the line of a metric at the points that the rule chose, for plays by their x."""
     at = dict(sorted(at.items()))
     values = [one.over_repeats(partial(number, metric)) for one in at.values()]
@@ -100,7 +100,7 @@ def chosen_line(label: str, at: dict[float, Played], metric: Metric) -> Curve:
     return line_of(label, list(at), np.transpose(values), params=params)
 
 
-def parameter_effect(one: Played, panel: Panel) -> Axes:
+def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
     """Return the panel's metric, by default the error rate, against one hyper-parameter.
 
     For each value of it the rule chooses among the points that have it.
@@ -147,7 +147,7 @@ def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
     return references, notes
 
 
-def sensitivity(one: Played, panel: Panel) -> Axes:
+def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
     """Return a number against a hyper-parameter, at every point of a grid, none of them chosen.
 
     A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a

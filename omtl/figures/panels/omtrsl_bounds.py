@@ -10,14 +10,12 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import PlayedLine
 from omtl.figures.panels.bounds import (
     Curves,
-    beside_bounds,
+    Theorem,
     check_points_have,
-    curves_by_label,
     largest_norm,
-    lines_of,
     times_above,
 )
 from omtl.protocols.similarity import as_seen, fold_parts
@@ -31,27 +29,27 @@ ACTIVE = "theorem 2, ‖M − I‖"
 NO_MATRICES = "theorem 1 as proved, M = I"
 
 
-def mistake_bound(one: Played, panel: Panel) -> Axes:
+def mistake_bound(one: PlayedLine, panel: Panel) -> Theorem:
     """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
 
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
     check_points_have(one, "C", "b")
-    points, seen = one.line.experiment.points, one.results[0].arrays["seen"]
+    points = one.line.experiment.points
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         made = result.arrays["checkpoint_mistakes"][p]
         bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
         return {f"mistakes of {one.line.label}": made, **bounds}
 
-    found = curves_by_label(one, curves)
-    return beside_bounds(
-        one,
-        lines_of(seen, found, one.most_chosen),
-        x_label="triplets",
-        y_label="mistakes",
-        notes=times_above("mistakes are", found),
+    return Theorem(
+        "triplets",
+        "mistakes",
+        one.results[0].arrays["seen"],
+        curves,
+        lambda found: times_above("mistakes are", found),
+        params=one.most_chosen,
     )
 
 

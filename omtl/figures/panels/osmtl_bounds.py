@@ -10,13 +10,14 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Unit
-from omtl.figures.panels.axes import Axes, Played
+from omtl.figures.panels.axes import PlayedLine
 from omtl.figures.panels.bounds import (
     Bounds,
+    Theorem,
     best_weights_of,
     check_points_have,
     largest_norm,
-    regret_beside,
+    regret_theorem,
 )
 from omtl.theory import osmtl
 
@@ -24,10 +25,10 @@ THEOREM = "Theorem 1"
 TIGHTEST = "Theorem 1, comparator that suits the bound best"
 
 
-def smoothed_regret(one: Played, panel: Panel) -> Axes:
+def smoothed_regret(one: PlayedLine, panel: Panel) -> Theorem:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
-    The last line is the least bound over comparators (`regret_beside`). Corollary 2, which is
+    The last line is the least bound over comparators (`regret_theorem`). Corollary 2, which is
     of the last round alone, is a note.
     """
     check_points_have(one, "C", "alpha", "margin")
@@ -40,7 +41,7 @@ def smoothed_regret(one: Played, panel: Panel) -> Axes:
     # Theorem 1 supposes that tasks learn whenever their margin is below 1.
     is_proved = point["margin"] >= 1.0 or point.get("any_task", False)
     warning = "" if is_proved else "nothing is proved"
-    return regret_beside(one, panel.ridges, theorem1_bounds, notes, warning)
+    return regret_theorem(one, panel.ridges, theorem1_bounds, notes, warning)
 
 
 def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, Played, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, PlayedLine, line_of
 from omtl.util.errors import UserError
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
@@ -19,11 +19,11 @@ MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 
 def precision_at_k(
     panel: PlannedPanel,  # noqa: ARG001
-    played: Sequence[Played],
+    played: Sequence[PlayedLine],
 ) -> list[Axes]:
     """Return axes for AP@k and for mAP@k against the number of ranks k."""
 
-    def line(one: Played, name: str) -> Curve:
+    def line(one: PlayedLine, name: str) -> Curve:
         ranks = 1 + np.arange(one.results[0].arrays[name].shape[1])
         return one.drawn(ranks, lambda result, point: result.arrays[name][point])
 
@@ -35,7 +35,7 @@ def precision_at_k(
     return parts
 
 
-def query_ratio(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
+def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return axes for AP@k and mAP@k, at the panel's `rank` k, against the panel's `ratios`.
 
     A line that says ``varies: queries`` goes through all points of its grid, which query from few
@@ -51,7 +51,7 @@ def query_ratio(panel: PlannedPanel, played: Sequence[Played]) -> list[Axes]:
     rank = panel.description.rank
     ratios = np.array(panel.description.ratios, dtype=np.float64)
 
-    def line(one: Played, name: str) -> Curve:
+    def line(one: PlayedLine, name: str) -> Curve:
         if one.line.description.varies == "queries":
             if "queries" not in one.results[0].arrays:
                 raise UserError(f"query_ratio: {one.line.label} reports no queries; set no varies")

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from omtl.experiment.descriptions import Panel
-from omtl.figures.panels.axes import HeatMap, Played, mean_and_std, rounded
+from omtl.figures.panels.axes import HeatMap, PlayedLine, mean_and_std, rounded
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.util.errors import UserError
 
 
-def relationship(one: Played, panel: Panel) -> HeatMap:
+def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
     """Return a heat map of a method's η, the mean over the repeats.
 
     In each repeat it is that of the point of the grid that the rule chose. The panel's ``groups``

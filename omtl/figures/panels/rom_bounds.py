@@ -10,8 +10,8 @@ from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, Played
-from omtl.figures.panels.bounds import Curves, beside_bounds, curves_by_label, lines_of, solved
+from omtl.figures.panels.axes import PlayedLine
+from omtl.figures.panels.bounds import Curves, Theorem, solved
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
@@ -93,7 +93,7 @@ THEORIES = {"eta": pgd, "kappa": rda}
 """What theory says of a learner, by the name of its rate."""
 
 
-def rom_regret(one: Played, panel: Panel) -> Axes:
+def rom_regret(one: PlayedLine, panel: Panel) -> Theorem:
     """Return the regret against the rounds played, beside its bounds.
 
     The regret at T is against the weights that are best for the first T rounds, at the rate of the
@@ -122,23 +122,19 @@ def rom_regret(one: Played, panel: Panel) -> Axes:
             values.append({TUNED: at.regrets[here], CHOSEN: at.regrets[own], **bounded})
         return {label: np.array([at[label] for at in values]) for label in values[0]}
 
-    found = curves_by_label(one, curves)
-    last = horizon(horizons[-1], one.units[0], one.results[0])
-    notes = [
-        *horizon_notes(last, rate, theory(last)[0], one.named(one.chosen[0])),
-        f"largest duality gap of a comparator, relative: {max(gaps):.1g}",
-        *above(found),
-    ]
-    return beside_bounds(
-        one,
-        lines_of(checkpoint[horizons], found, n_measured=2),
-        x_label="rounds T",
-        y_label="regret (loss and regulariser)",
-        notes=tuple(notes),
-    )
+    def notes(found: Curves) -> list[str]:
+        last = horizon(horizons[-1], one.units[0], one.results[0])
+        return [
+            *horizon_notes(last, rate, theory(last)[0], one.named(one.chosen[0])),
+            f"largest duality gap of a comparator, relative: {max(gaps):.1g}",
+            *above(found),
+        ]
+
+    y_label = "regret (loss and regulariser)"
+    return Theorem("rounds T", y_label, checkpoint[horizons], curves, notes, n_measured=2)
 
 
-def rate_and_regulariser(one: Played) -> tuple[str, Regulariser]:
+def rate_and_regulariser(one: PlayedLine) -> tuple[str, Regulariser]:
     """Return the name of a line's rate, and the one regulariser of its grid.
 
     Raises
