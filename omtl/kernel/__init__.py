@@ -36,11 +36,7 @@
 `grid_loop`         the same loop for all points of a grid at once
 `points`            all points of a grid, sharing what they can
 `resumed_loop`      the loop for streams that arrive piece by piece
-`compiled_stream`   the compiled code of such a stream, and the calls that continue it
-`boxes`             values that compiled code reads at an address
-`lookups`           labels, tasks and column indices, converted and checked in one pass
-`row_checks`        checks of rows before learning from them
-`row_norms`         squared norms of rows, with NumPy's order of sums
+`one_example`       a stream continued by one example, found at an address
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """
