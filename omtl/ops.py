@@ -6,8 +6,7 @@ Each works in plain Python and in compiled rules, for dense and sparse rows alik
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
 from omtl.kernel.inlining import inlined
-from omtl.kernel.nonzeros import nonzeros
-from omtl.kernel.products import axpy, dot, row_dot, row_sum
+from omtl.kernel.products import axpy, dot, nonzeros, row_dot, row_sum
 from omtl.kernel.rules import Example, row_at
 
 __all__ = [

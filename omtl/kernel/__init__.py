@@ -2,9 +2,7 @@
 
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
-`layout`            many vectors in memory
-`products`          dot, axpy: one vector, one row
-`passes`            several products or steps in one pass
+`products`          dot, axpy: one vector, one row; several in one pass
 `many_vectors`      one row, many vectors: copies shared by points of a grid
 `lanes`             one sparse row, many vectors, in the processor's vector registers
 `norms`             squared norms, updated step by step
@@ -17,18 +15,13 @@
 `by_feature`        steps with a rate or a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
 `distributions`     distributions over tasks or experts: found from losses, normalised
-`p_norms`           powers and p-norms
-`secular`           the multiplier of a quadratic maximised within a ball
-`current_task`      the gradients of the current task until its end
+`p_norms`           powers and p-norms; a quadratic maximised within a ball
 `random_numbers`    random numbers within rules
+`small_matrices`    eigenvalues, inverses, roots, the exponential; singular values shrunk
 `task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them
-`eigenvalues`       eigenvalues of small matrices (Jacobi), inverses, roots
-`proximal`          singular values, or norms of rows, shrunk
-`exponential`       the exponential of a small matrix
 `triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks
-`neighbours`        the neighbours of each node, by threes
 `loop`              test, then train: the loop that plays every learner
 `sharing`           what points of a grid share, derived from a learner's declaration
 `copies`            operations on copies of a part of the weights
@@ -36,11 +29,7 @@
 `grid_loop`         the same loop for all points of a grid at once
 `points`            all points of a grid, sharing what they can
 `resumed_loop`      the loop for streams that arrive piece by piece
-`compiled_stream`   the compiled code of such a stream, and the calls that continue it
-`boxes`             values that compiled code reads at an address
-`lookups`           labels, tasks and column indices, converted and checked in one pass
-`row_checks`        checks of rows before learning from them
-`row_norms`         squared norms of rows, with NumPy's order of sums
+`one_example`       a stream continued by one example, found at an address
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================
 """

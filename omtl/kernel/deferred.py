@@ -1,4 +1,4 @@
-"""Deferred work of learners: examples and steps of a round until its end, and products of rows."""
+"""Deferred work of learners: steps of a round or a task until its end, and products of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omtl.kernel.rules import row_at
 
 
 class Steps(NamedTuple):
-    """The nodes' updates in a round, by task: `weight` times an example, met at a node.
+    """The updates of a round, by task: `weight` times an example, met at a node.
 
     Shape (n_tasks,) each. A weight of 0 means no update.
     """
@@ -95,30 +95,8 @@ def forget_examples(given):
         given.learns[k] = False
 
 
-class TaskSteps(NamedTuple):
-    """The tasks' updates in a round, without nodes: `weight` times an example, (n_tasks,) each.
-
-    A weight of 0 means no update.
-    """
-
-    weight: np.ndarray
-    example: np.ndarray
-
-
-def no_task_steps(n_tasks: int) -> TaskSteps:
-    """Return a round without updates."""
-    return TaskSteps(np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64))
-
-
 @inlined
-def defer_task_step(steps, weight, x):
-    """Keep the update of the example's task until the end of the round."""
-    steps.weight[x.task] = weight
-    steps.example[x.task] = x.i
-
-
-@inlined
-def take_task_steps(steps, rows, w):
+def take_steps(steps, rows, w):
     """Add each task's update to its vector w_k, and forget it."""
     for k in range(steps.weight.size):
         if steps.weight[k] != 0.0:
@@ -151,3 +129,44 @@ def pair_dot(pairs, before, x):
         pairs.before[x.i] = before.i
         pairs.product[x.i] = row_dot(before, x)
     return pairs.product[x.i]
+
+
+class CurrentTask(NamedTuple):
+    """The current task, and the sum G of its n gradients since the previous task.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n_features,)
+    n, task : ndarray of shape (1,), int64
+    """
+
+    G: np.ndarray
+    n: np.ndarray
+    task: np.ndarray
+
+
+def no_task(n_features: int) -> CurrentTask:
+    """Return no gradients."""
+    return CurrentTask(np.zeros(n_features), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+@inlined
+def has_ended(current, x):
+    """Return whether the current task has gradients, and ends because another's example arrives."""
+    return current.n[0] > 0 and current.task[0] != x.task
+
+
+@inlined
+def add_gradient(current, s, x):
+    """Add the gradient s x of an example, whose task is now the current one."""
+    axpy(s, x, current.G)
+    current.task[0] = x.task
+    current.n[0] += 1
+
+
+@inlined
+def forget_gradients(current):
+    """Forget the gradients of a task that has ended."""
+    for j in range(current.G.size):
+        current.G[j] = 0.0
+    current.n[0] = 0

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.passes import dense_row_dots
-from omtl.kernel.products import SUMS, axpy, dense_dot, dot, sparse_axpy, sparse_dot
+from omtl.kernel.products import SUMS, axpy, dense_dot, dense_row_dots, dot, sparse_axpy, sparse_dot
 from omtl.kernel.rules import Example
 
 
@@ -145,3 +144,12 @@ def dot_first(W: np.ndarray, n: int, x: Example, out: np.ndarray) -> None:
     """Write the inner products of `x` with the first `n` vectors of `W` to `out`."""
     for k in range(n):
         out[k] = dot_one(W, k, x)
+
+
+def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
+    """Return zero vectors, shape (n_vectors, n_features), for `omtl.kernel.many_vectors`.
+
+    For sparse rows the same feature of all vectors is stored together, so that reading one vector
+    caches the others; for dense rows they are one after the other.
+    """
+    return np.zeros((n_vectors, n_features), order="F" if sparse else "C")

@@ -26,9 +26,7 @@ from omtl.data.networks import modes
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.neighbours import threes_of
-from omtl.kernel.passes import dense_row_dots
-from omtl.kernel.products import axpy, dot, rescale
+from omtl.kernel.products import axpy, dense_row_dots, dot, rescale
 from omtl.kernel.rules import Example, Shape, row_at
 
 SMALLEST_SCALE = 1e-200
@@ -352,3 +350,17 @@ def axpy_node(net: Network, node: int, x: Example, first: int, last: int) -> Non
             axpy(net.steps[p], x, place(net, x.rows, p))
     else:
         axpy_slots(net, x, first, last)
+
+
+def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
+    """Return each node's neighbours and their weights, three per row, and the node of each row.
+
+    If a node has exactly four, they are in one row: their sum is bit-identical.
+    """
+    node, neighbour = np.nonzero(mixing)
+    rank = np.arange(node.size) - np.searchsorted(node, node)
+    of_four = np.bincount(node)[node] == 4
+    begin = np.flatnonzero((rank % 3 == 0) & ~(of_four & (rank == 3)))
+    weights = mixing[node, neighbour]
+    links = SparseRows(np.append(begin, node.size), neighbour.astype(np.int32), weights)
+    return links, node[begin]

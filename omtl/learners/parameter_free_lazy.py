@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from omtl.kernel.current_task import (
+from omtl.kernel.deferred import (
     CurrentTask,
     add_gradient,
     forget_gradients,

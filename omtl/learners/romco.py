@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.proximal import LowRank, low_rank, shrink_rows, shrink_singular_values
 from omtl.kernel.rules import Example, Shape
+from omtl.kernel.small_matrices import LowRank, low_rank, shrink_rows, shrink_singular_values
 
 
 class TwoStructures(NamedTuple):

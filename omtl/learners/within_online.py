@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.current_task import (
+from omtl.kernel.deferred import (
     CurrentTask,
     add_gradient,
     forget_gradients,

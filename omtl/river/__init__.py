@@ -24,17 +24,28 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
-from omtl.kernel.compiled_stream import Engine
+from omtl.kernel.one_example import Engine
 from omtl.sklearn import PassiveAggressive, growth, stream
 from omtl.sklearn.base import MultiTaskClassifier
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
 
+FROM_FIRST = np.zeros(1, dtype=np.int64)
+"""The places at which sums begin: one sum of everything."""
+
 UNNAMED = ()
 """The task of examples that do not name one, beside tasks that are learnt as they come."""
 
 NOT_QUICK = (AttributeError, KeyError, OverflowError, TypeError, ValueError, StructError)
+
+
+def square_norm(values: np.ndarray) -> float:
+    """Return a squared norm, bit-identical to SciPy's sums (`omtl.data.rows.square_norms`)."""
+    with np.errstate(over="ignore"):
+        squares = values * values
+        squares = squares[squares != 0.0]
+        return float(np.add.reduceat(squares, FROM_FIRST)[0]) if squares.size else 0.0
 
 
 class Plan(NamedTuple):
@@ -52,9 +63,12 @@ class Plan(NamedTuple):
         Returns the values of the other features, by column, and the first one again.
     pack : callable
         Stores them.
+    numbers : ndarray
+        What is stored.
     engine : Engine
     call : callable
-        Scores what is stored, and learns from it: given the label or 0, and task and node.
+        Scores what is stored, and learns from it: given its squared norm, the label or 0, and task
+        and node.
     """
 
     size: int
@@ -62,6 +76,7 @@ class Plan(NamedTuple):
     task: Hashable
     values: Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]
     pack: Callable[..., None]
+    numbers: np.ndarray
     engine: Engine
     call: Callable[..., float]
 
@@ -106,6 +121,7 @@ class MultiTask(base.MiniBatchClassifier):
         self._plan: Plan | None = None
         self._names: list[Hashable] = []
         self._stored: tuple[Any, ...] = ()
+        self._square_norm = 0.0
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -243,8 +259,7 @@ class MultiTask(base.MiniBatchClassifier):
         if not stream.COMPILED or model.entry.drawn or not model._place:
             return None
         model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
-        found = model._compiled(n)
-        return found if found.knows_norms() else None
+        return model._compiled(n)
 
     def _prepare(self, x: Mapping[Hashable, Any]) -> None:
         """Prepare for examples with the same features as this one, which are known."""
@@ -258,6 +273,7 @@ class MultiTask(base.MiniBatchClassifier):
         if compiled is None or not n:
             return
         packed = bytearray(8 * (n + 1))
+        numbers = np.frombuffer(packed)
         self._stored = ()
         self._plan = Plan(
             len(x),
@@ -265,8 +281,9 @@ class MultiTask(base.MiniBatchClassifier):
             None if names_task else self._default(),
             itemgetter(*features, features[0]),  # alone, one would not be in a tuple
             partial(Struct(f"{n + 1}d").pack_into, packed, 0),
+            numbers[:n],
             compiled,
-            partial(compiled.one, columns, np.frombuffer(packed)),
+            partial(compiled.one, columns, numbers),
         )
 
     def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
@@ -274,7 +291,7 @@ class MultiTask(base.MiniBatchClassifier):
 
         Raises one of `NOT_QUICK`, and learns nothing, if the features differ.
         """
-        size, names_task, task, values_of, pack, compiled, call = self._plan  # type: ignore[misc]
+        size, names_task, task, values_of, pack, numbers, compiled, call = self._plan  # type: ignore[misc]
         model = self._begun()
         if len(x) != size or type(x) is not dict or model._engine is not compiled:
             raise KeyError
@@ -283,8 +300,9 @@ class MultiTask(base.MiniBatchClassifier):
         if values != self._stored:  # what was scored is usually learnt from next
             self._stored = ()
             pack(*values)
+            self._square_norm = square_norm(numbers)
             self._stored = values
-        score = call(sign, k, k)
+        score = call(self._square_norm, sign, k, k)
         if sign != 0.0 and not math.isfinite(score):
             model._warn()
         return score
@@ -336,19 +354,16 @@ class MultiTask(base.MiniBatchClassifier):
             growth.meet(model, task)
         elif self.tasks is None:
             model = growth.with_task(model, task)
+        norm = square_norm(values)
         compiled = self._compiled(columns) if model is self._model else None
         if compiled is not None:
             k = model._number_of(task)
             try:
-                score = compiled.one(columns, values, sign, k, k)
+                score = compiled.one(columns, values, norm, sign, k, k)
             except ValueError:
                 raise ValueError(stream.NOT_FINITE) from None
             if sign != 0.0 and not math.isfinite(score):
                 model._warn()
             return score
-        # Bit-identical to SciPy's sums (`omtl.data.rows.square_norms`), at less cost.
-        squares = values * values
-        squares = squares[squares != 0.0]
-        square_norm = np.add.reduceat(squares, [0]) if squares.size else np.zeros(1)
         rows = SparseRows(np.array([0, columns.size]), columns, values)
-        return model._one_row(rows, square_norm, task, None, sign)
+        return model._one_row(rows, np.array([norm]), task, None, sign)

@@ -10,12 +10,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
 from omtl.data.networks import mixing_matrix
 from omtl.kernel.rules import Shape
-from omtl.sklearn import arrays
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
+
+MOST_NAMES = 4096
+"""Whole numbers in a range up to this size are looked up in a table."""
+
+
+def classes_of(y: np.ndarray) -> np.ndarray:
+    """Return the sorted classes that occur; raise ValueError if `y` has no classes."""
+    if y.dtype.kind in "biu" and y.size:
+        ends = np.array([y.min(), y.max()])
+        if ends[0] != ends[1] and np.all((y == ends[0]) | (y == ends[1])):
+            return ends  # without sorting
+    check_classification_targets(y)
+    return np.unique(y)
 
 
 def two_classes(classes: np.ndarray) -> np.ndarray:
@@ -60,9 +73,9 @@ def names_of(tasks: Any) -> tuple[Hashable, ...]:
 
 def names_in(task: Any) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
-    known = arrays.whole_numbers(task)
-    if known is not None:
-        return known
+    if isinstance(task, np.ndarray) and (narrow := distances(task)) is not None:
+        first, distance = narrow
+        return tuple(first + place for place in np.flatnonzero(np.bincount(distance)).tolist())
     names = list(dict.fromkeys(labels_of(task, "task")))
     try:
         return tuple(sorted(names))  # type: ignore[type-var]
@@ -70,19 +83,40 @@ def names_in(task: Any) -> tuple[Hashable, ...]:
         return tuple(names)
 
 
-def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> list[int]:
+def distances(task: np.ndarray) -> tuple[int, np.ndarray] | None:
+    """Return the lowest of whole numbers in a small range, and each one's distance from it.
+
+    None for other labels, which are looked up one by one.
+    """
+    if task.ndim != 1 or task.dtype.kind not in "iu" or not task.size:
+        return None
+    first = int(task.min())
+    if int(task.max()) - first >= MOST_NAMES:
+        return None
+    wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
+    return first, (wide - wide.dtype.type(first)).astype(np.int64)
+
+
+def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
     """Return the numbers of the tasks of `n` examples."""
     if task is None:
         if len(number) > 1:
             raise ValueError(
                 f"there are {len(number)} tasks: give the task of each example (task=)"
             )
-        return [0] * n
-    labels = labels_of(task, "task")
+        return np.zeros(n, dtype=np.int64)
+    narrow = distances(task) if isinstance(task, np.ndarray) else None
+    labels = labels_of(task, "task") if narrow is None else task
     if len(labels) != n:
         raise ValueError(f"task has {len(labels)} entries for {n} examples")
     try:
-        return [number[label] for label in labels]
+        if narrow is None:
+            return np.array([number[label] for label in labels], dtype=np.int64)
+        first, distance = narrow
+        table = np.zeros(distance.max() + 1, dtype=np.int64)
+        for place in np.flatnonzero(np.bincount(distance)).tolist():
+            table[place] = number[first + place]
+        return table[distance]
     except KeyError as fault:
         raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
 
@@ -123,12 +157,12 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
     return mixing
 
 
-def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
+def count_rounds(numbers: np.ndarray, n_tasks: int, by_task: bool) -> int:
     """Return the number of rounds of a whole stream (`omtl.kernel.resumed_loop`)."""
     if not by_task:
-        return len(numbers)
+        return numbers.size
     count, met = 0, set[int]()
-    for k in numbers:
+    for k in numbers.tolist():
         if k in met:
             count += 1
             met = set()
@@ -140,7 +174,7 @@ def count_rounds(numbers: list[int], n_tasks: int, by_task: bool) -> int:
 
 
 def counts_of(
-    given: Any, names: tuple[Hashable, ...], counted: list[int] | None
+    given: Any, names: tuple[Hashable, ...], counted: np.ndarray | None
 ) -> tuple[int, ...]:
     """Return the number of examples of each task, as far as known."""
     if given is not None:

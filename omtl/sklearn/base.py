@@ -17,18 +17,22 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
-from omtl.sklearn.arguments import names_of, two_classes
+from omtl.sklearn.arguments import classes_of, names_of, two_classes
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
-TAKEN: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
-"""Options of scikit-learn's validation of examples."""
+TAKEN: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": np.float64,
+    "order": "C",
+    "ensure_all_finite": False,
+}
+"""Options of scikit-learn's validation of examples; their norms show what is not finite."""
 
 FLOAT = np.dtype(np.float64)
 
@@ -90,11 +94,8 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             If an argument does not fit.
         """
         with undone_on_error(self):
-            if node is None and self._fit_quickly(X, y, task, tasks):
-                return self
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
-            check_classification_targets(y)
-            self._begin(X, np.unique(y), task, tasks, whole=True)
+            self._begin(X, classes_of(y), task, tasks, whole=True)
             self._learn(X, y, task, node, ends=True)
         return self
 
@@ -126,15 +127,10 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             If an argument does not fit.
         """
         first = not self.__sklearn_is_fitted__()
-        again = first or classes is not None or tasks is not None or node is not None
-        if not again and self._learn_quickly(X, y, task, ends=False):
-            return self
         with undone_on_error(self) if first else nullcontext():
             X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
             if first:
-                if classes is None:
-                    check_classification_targets(y)
-                known = np.unique(y if classes is None else classes)
+                known = classes_of(y) if classes is None else np.unique(classes)
                 self._begin(X, known, task, tasks, whole=False)
             else:
                 self._check_again(classes, tasks)

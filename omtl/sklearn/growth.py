@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.kernel.resumed_loop import with_room
 from omtl.kernel.rules import Shape
-from omtl.sklearn.arguments import labels_of, too_large
+from omtl.sklearn.arguments import labels_of, names_in, too_large
 from omtl.sklearn.states import arrays_of, each_array
 
 if TYPE_CHECKING:
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from omtl.sklearn.stream import TaskStream
 
 
-def starts_of_new_tasks(stream: TaskStream, labels: list[Hashable]) -> set[int]:
-    """Return where new tasks occur first; raise ValueError if they cannot be added."""
-    known, starts = set(stream._number), set[int]()
-    for i, label in enumerate(labels):
+def new_tasks(stream: TaskStream, task: Any) -> dict[int, Hashable]:
+    """Return new tasks by where they occur first; raise ValueError if they cannot be added."""
+    if all(name in stream._number for name in names_in(task)):
+        return {}
+    known, new = set(stream._number), dict[int, Hashable]()
+    for i, label in enumerate(labels_of(task, "task")):
         if label not in known:
             known.add(label)
-            starts.add(i)
-    if starts:  # nothing is learnt before that is certain
-        grown_state(stream, larger_shape(stream, len(known)))
-    return starts
+            new[i] = label
+    grown_state(stream, larger_shape(stream, len(known)))  # nothing is learnt before it can be
+    return new
 
 
 def meet(stream: TaskStream, task: Hashable) -> None:

@@ -9,21 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
+from omtl.data.rows import DenseRows, SparseRows, square_norms
+from omtl.kernel.one_example import SUMMED_AT_ONCE
 from omtl.kernel.resumed_loop import Batch
-
-SUMMED_AT_ONCE = 8192
-"""For longer rows, NumPy's sums over an array depend on a row's position in it."""
-
-
-def rows_in(X: np.ndarray | sparse.csr_array) -> Rows:
-    """Return rows for compiled code: writable, because this is part of the type.
-
-    Sparse ones must be canonical (`omtl.data.validation`).
-    """
-    if not sparse.issparse(X) and not X.flags.writeable:
-        X = X.copy()
-    return rows_of(X)
 
 
 def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
@@ -36,14 +24,15 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     return np.array([square_norms(row[None])[0] for row in X])
 
 
-def one_of(batch: Batch, i: int) -> Batch:
-    """Return a batch of one example."""
+def part_of(batch: Batch, begin: int, end: int) -> Batch:
+    """Return a batch of some examples, whose rows are writable, as compiled code wants them."""
     rows = batch.rows
     if isinstance(rows, SparseRows):
-        rows = rows._replace(indptr=rows.indptr[i : i + 2])
+        rows = rows._replace(indptr=rows.indptr[begin : end + 1])
     else:
-        rows = DenseRows(rows.X[i : i + 1])
-    return Batch(rows, *(each[i : i + 1] for each in batch[1:]))
+        X = rows.X[begin:end]
+        rows = DenseRows(X if X.flags.writeable else X.copy())
+    return Batch(rows, *(each[begin:end] for each in batch[1:]))
 
 
 def restore(estimator: object, attributes: dict[str, Any]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable
-from itertools import pairwise
+from collections.abc import Callable, Hashable, Mapping
+from itertools import count, pairwise
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
 
@@ -13,28 +13,28 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.validation import sound_rows
-from omtl.kernel.compiled_stream import RUNAWAY, UNSOUND, Engine
+from omtl.kernel.one_example import Engine
 from omtl.kernel.resumed_loop import (
     Batch,
     Clock,
     Manner,
+    follow_compiled,
     follow_slowly,
     new_clock,
     new_sparse_window,
     with_room,
 )
 from omtl.kernel.rules import Shape
-from omtl.sklearn import arrays, growth
+from omtl.sklearn import growth
 from omtl.sklearn.arguments import (
     check_begun,
     checked,
     count_rounds,
     counts_of,
-    labels_of,
     mixing_of,
     names_in,
     names_of,
@@ -46,11 +46,14 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, norms_of, one_of, restore, rows_in
+from omtl.sklearn.states import arrays_of, norms_of, part_of
 from omtl.util.errors import UserError
 
 COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
+
+BLOCK = 16384
+"""Number of examples for one call of compiled code: rows that cannot be written to are copied."""
 
 COMPILED_PARTS = ("_engine", "_quick")
 """Attributes that are recreated if missing."""
@@ -80,7 +83,6 @@ class TaskStream(BaseEstimator):
     _is_open: bool = False
     _place: dict[Hashable, int]
     _labels: tuple[Any, ...]
-    _table: tuple[int, np.ndarray] | None
     _engine: Engine
     _quick: Callable[..., float]
 
@@ -94,14 +96,14 @@ class TaskStream(BaseEstimator):
             names = names_in(task)
         else:
             names = (0,)
-        counted: list[int] | None = None
+        counted: np.ndarray | None = None
         if whole and {"n_rounds", "n_examples"} & {*self.entry.takes}:
             counted = numbers_of(task, X.shape[0], {name: k for k, name in enumerate(names)})
         self._start(self._shape_of(names, sparse.issparse(X), counted), two_classes(classes), names)
         self._is_open = tasks is None and task is not None
 
     def _shape_of(
-        self, names: tuple[Hashable, ...], sparse: bool, counted: list[int] | None = None
+        self, names: tuple[Hashable, ...], sparse: bool, counted: np.ndarray | None = None
     ) -> Shape:
         """Return the rules' input; `counted` are the task indices of a whole stream."""
         m = len(names)
@@ -164,7 +166,6 @@ class TaskStream(BaseEstimator):
         places = dict(self._number) if len(names) > 1 else {None: 0, **self._number}
         gives_node = "network" in self.entry.takes and len(self._shape.mixing) != len(names)
         self._place = {} if gives_node else places
-        self._table = arrays.table_of(names)
 
     def _checked_rules(self) -> Any:
         """Return the rules with the current hyper-parameters."""
@@ -187,44 +188,8 @@ class TaskStream(BaseEstimator):
 
     # How it continues
 
-    def _fit_quickly(self, X: Any, y: Any, task: Any, tasks: Any) -> bool:
-        """Fit arrays that need no conversion; otherwise return False, with nothing changed."""
-        classes = arrays.two_labels(y) if COMPILED else None
-        drawn = not isinstance(getattr(self, "random_state", None), Integral | None)
-        if classes is None or drawn or arrays.plain_rows(X) is None:
-            return False
-        before = dict(vars(self))
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = X.shape[1]
-        self._begin(X, classes, task, tasks, whole=True)
-        if self._learn_quickly(X, y, task, ends=True):
-            return True
-        restore(self, before)
-        return False
-
-    def _learn_quickly(self, X: Any, y: Any, task: Any, ends: bool) -> bool:
-        """Learn from arrays that need no conversion; else return False, with nothing learnt."""
-        if not self._place or not COMPILED or hasattr(self, "feature_names_in_"):
-            return False
-        rows = arrays.plain_rows(X)
-        if rows is None or X.shape[1] != self.n_features_in_:
-            return False
-        if isinstance(rows, SparseRows) != self._shape.sparse:
-            return False
-        n = X.shape[0]
-        if not arrays.plain_labels(y, n, self.classes_):
-            return False
-        if not arrays.plain_tasks(task, n, self._table, len(self.tasks_)):
-            return False
-        if not self._compiled().knows_norms():
-            return False
-        code = arrays.learn(self, rows, y, task, ends)
-        if code == RUNAWAY:
-            self._warn()
-        return code != UNSOUND
-
     def _learn(self, X: Any, y: Any, task: Any, node: Any, ends: bool) -> None:
-        """Learn from validated rows."""
+        """Learn from validated rows, which may still contain NaN or infinity."""
         y = column_or_1d(y)
         positive, negative = y == self.classes_[1], y == self.classes_[0]
         if not np.all(positive | negative):
@@ -232,19 +197,19 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        signs, starts = np.where(positive, 1.0, -1.0), set[int]()
-        if self._is_open and task is not None:
-            task = labels_of(task, "task")
-            starts = growth.starts_of_new_tasks(self, task)
-        for begin, end in pairwise(sorted({0, *starts, y.size})):
-            if begin in starts:
-                growth.add_task(self, task[begin])
-            batch = [X, signs, task, node]
-            if starts:
-                batch = [None if one is None else one[begin:end] for one in batch]
-            scores = self._follow(self._batch(*batch), True, ends=ends and end == y.size)
-            if not np.isfinite(scores).all():
-                self._warn()
+        opens = self._is_open and task is not None
+        new = growth.new_tasks(self, task) if opens else {}
+        number = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
+        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node, number)
+        finite = True
+        for begin, end in pairwise(sorted({0, *new, y.size})):
+            if begin in new:
+                growth.add_task(self, new[begin])
+            part = part_of(batch, begin, end) if new else batch
+            scores = self._follow(part, True, ends=ends and end == y.size)
+            finite &= bool(np.isfinite(scores).all())
+        if not finite:
+            self._warn()
 
     def _warn(self) -> None:
         """Warn that the weights have diverged."""
@@ -254,16 +219,32 @@ class TaskStream(BaseEstimator):
             stacklevel=4,
         )
 
-    def _batch(self, X: Any, y: np.ndarray, task: Any, node: Any) -> Batch:
-        """Return validated rows for compiled code, in the layout of the stream."""
-        n = X.shape[0]
-        number = np.array(numbers_of(task, n, self._number), dtype=np.int64)
+    def _batch(
+        self,
+        X: Any,
+        y: np.ndarray,
+        task: Any,
+        node: Any,
+        names: Mapping[Hashable, int] | None = None,
+    ) -> Batch:
+        """Return rows for compiled code, in the layout of the stream; `names` has all tasks.
+
+        Raises
+        ------
+        ValueError
+            If a row contains NaN, infinity or numbers too large.
+        """
+        number = numbers_of(task, X.shape[0], self._number if names is None else names)
         nodes = self._nodes(number, node)
         if self._shape.sparse:
             X = sparse.csr_array(X)
         elif sparse.issparse(X):
             X = X.toarray()
-        return Batch(rows_in(X), y, number, nodes, norms_of(X))
+        norms = norms_of(X)
+        if not np.isfinite(norms).all():
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+            raise ValueError(NOT_FINITE)
+        return Batch(rows_of(X), y, number, nodes, norms)
 
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
@@ -276,13 +257,13 @@ class TaskStream(BaseEstimator):
         self._make_room(batch.rows)
         n = batch.task.size
         scores = np.empty(n)
-        if COMPILED:
-            self._compiled().many(batch, scores, learns, ends)
-        else:
-            manner = Manner(self._by_task, self._holds, learns, 0, n, ends)
-            follow_slowly(
-                self._learner, self._state, self._window, batch, self._clock, manner, scores
-            )
+        follow = follow_compiled if COMPILED else follow_slowly
+        stream = (self._learner, self._state, self._window)
+        for begin in range(0, max(n, 1), BLOCK):
+            end = min(begin + BLOCK, n)
+            manner = Manner(self._by_task, self._holds, learns, ends and end == n)
+            part = part_of(batch, begin, end)
+            follow(*stream, part, self._clock, manner, scores[begin:end])
         return scores
 
     def _make_room(self, rows: Rows) -> None:
@@ -303,10 +284,10 @@ class TaskStream(BaseEstimator):
         """Return the compiled code of the stream, for rows with up to this many nonzeros."""
         found: Engine | None = getattr(self, "_engine", None)
         if found is None or (found.room is not None and found.room < room):
-            sizes = (self.n_features_in_, 2 * room if self._shape.sparse else None)
             parts = (self._learner, self._state, self._window, self._clock)
-            found = Engine(parts, (self._by_task, self._holds), *sizes)
-            self._engine = found
+            manner = (self._by_task, self._holds)
+            largest = 2 * room if self._shape.sparse else None
+            found = self._engine = Engine((*parts, *manner), self.n_features_in_, largest)
         return found
 
     def _forget_engine(self) -> None:
@@ -321,7 +302,7 @@ class TaskStream(BaseEstimator):
         before = {name: getattr(self._state, name).copy() for name in self.entry.drawn}
         scores = np.empty(batch.task.size)
         for i in range(scores.size):
-            scores[i : i + 1] = self._follow(one_of(batch, i), learns=False)
+            scores[i : i + 1] = self._follow(part_of(batch, i, i + 1), learns=False)
             for name, array in before.items():
                 getattr(self._state, name)[...] = array
         return scores
@@ -340,7 +321,7 @@ class TaskStream(BaseEstimator):
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        return self._one_row(rows_in(row), norms_of(row), task, node, sign)
+        return self._one_row(rows_of(row), norms_of(row), task, node, sign)
 
     def _one_row(
         self, rows: Rows, square_norm: np.ndarray, task: Hashable, node: int | None, sign: float

@@ -25,10 +25,10 @@ from scipy import sparse
 from omtl.data.examples import examples_of
 from omtl.data.preparation import in_order, prepared_data
 from omtl.data.streams import Tasks, rounds
-from omtl.kernel.exponential import find_exponential
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape, findings
+from omtl.kernel.small_matrices import find_exponential
 from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann

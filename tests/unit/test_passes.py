@@ -11,10 +11,8 @@ from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, rows_of
 from omtl.kernel.inlining import OPTIONS
-from omtl.kernel.layout import zero_vectors
-from omtl.kernel.many_vectors import dots
-from omtl.kernel.passes import axpy_all, dot_three
-from omtl.kernel.products import SUMS, axpy, dot
+from omtl.kernel.many_vectors import dots, zero_vectors
+from omtl.kernel.products import SUMS, axpy, axpy_all, dot, dot_three
 from omtl.kernel.rules import row_at
 
 
