@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +21,7 @@ from omtl.compute.exchange import fetched, prune, pull, push
 from omtl.compute.store import Row, Store, packed
 from omtl.experiment.unit import Unit
 from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
+from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -51,7 +53,7 @@ def test_a_stranger_need_not_compute(
         ours, theirs = other.load(unit), store.load(unit)
         assert ours is not None
         assert theirs is not None
-        assert ours.facts == theirs.facts
+        assert ours.facts == theirs.facts | {"pulled_from": str(archive)}
         for name, array in ours.arrays.items():
             np.testing.assert_array_equal(array, theirs.arrays[name])
     assert push(units[:1], store, archive) == 1
@@ -172,6 +174,22 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     push(units, other, archive)
     pull(archive, last := Store(tmp_path / "last"))
     assert {last.source(unit) for unit in units} == {str(archive)}
+
+
+def test_pulled_numbers_are_marked(
+    told: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the table, in its meta file, and in what `explain` says; our own are not."""
+    words = ("aklo-table1", "--repeats", "1", "--reading", "as_written")
+    cell = ("aklo-table1", "TOL on Syn1", "--repeats", "1", "--reading", "as_written")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    assert "pulled" not in told("table", words[0], "--cell", cell[1], *words[1:])
+    told("push", str(tmp_path / "units.omtl"))
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "elsewhere"))
+    told("pull", str(tmp_path / "units.omtl"))
+    shown = told("table", words[0], "--cell", cell[1], *words[1:])
+    assert "not computed here but pulled from" in " ".join(shown.split())
+    assert "units.omtl" in told("explain", *cell)
 
 
 def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
