@@ -77,7 +77,8 @@ def _reasons(cells: pd.DataFrame) -> list[str]:
 def _pulled(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
     return [
-        f"{_places(group, cells)} — not computed here but pulled from {source}"
+        f"{_places(group, cells)} — not computed here but pulled from {source!s}; "
+        "`omtl verify --pulled` replays a sample"
         for source, group in cells.groupby("pulled_from", sort=False)
         if source
     ]

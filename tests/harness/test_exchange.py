@@ -18,8 +18,9 @@ from miniature import SERIAL, small
 from omtl.commands._main import main
 from omtl.compute import engine, exchange
 from omtl.compute.exchange import fetched, prune, pull, push
-from omtl.compute.store import Row, Store, packed
-from omtl.experiment.unit import Unit
+from omtl.compute.store import Row, Store, packed, unpacked
+from omtl.experiment.unit import Result, Unit
+from omtl.reproduction.pulled import replayed, unit_of
 from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
 from omtl.util import paths
 from omtl.util.errors import UserError
@@ -78,6 +79,10 @@ def forged(row: Row, change: str) -> Row:
         arrays = b'[["diverged", "|S8", [1]]]\n12345678'
     elif change == "no points":
         arrays = packed({"diverged": np.zeros(0, int)})
+    elif change in ("more mistakes", "negative"):
+        found = unpacked(arrays)
+        found["mistakes"] += -10_000 if change == "negative" else 10_000
+        arrays = packed(found)
     elif change == "no arrays":
         arrays = b"no arrays"
     text = json.dumps(facts).encode()
@@ -91,6 +96,7 @@ def forged(row: Row, change: str) -> Row:
 LIES = [
     *("other key", "no duration", "endless", "no identity", "other identity", "large"),
     *("no numbers", "no points", "no arrays", "deep", "nested"),
+    *("more mistakes", "negative"),
 ]
 
 
@@ -190,6 +196,48 @@ def test_pulled_numbers_are_marked(
     shown = told("table", words[0], "--cell", cell[1], *words[1:])
     assert "not computed here but pulled from" in " ".join(shown.split())
     assert "units.omtl" in told("explain", *cell)
+
+
+def test_forged_numbers_are_found_by_a_replay(
+    store: Store, units: list[Unit], tmp_path: Path
+) -> None:
+    """Honest units are the same; one whose mistakes became none is different."""
+    row = store.row(bytes.fromhex(units[1].key))
+    assert row is not None
+    arrays = unpacked(row.arrays)
+    arrays["mistakes"] = np.zeros_like(arrays["mistakes"])
+    liar = Store(tmp_path / "liar")
+    liar.add(
+        [each for each in store.rows() if each.key != row.key]
+        + [Row.of(units[1], Result(arrays, json.loads(row.facts)))]
+    )
+    push(None, liar, tmp_path / "units.omtl")
+    other = Store(tmp_path / "other")
+    pull(tmp_path / "units.omtl", other)
+    found = {one.name[-1]: (one.result, one.detail) for one in replayed(other)}
+    same = ("same", "")
+    assert found == {"0": same, "1": ("different", "mistakes"), "2": same}
+    with pytest.raises(UserError, match="has no pulled units"):
+        list(replayed(store))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("algorithm", "learner", "os.system"),
+        ("protocol", "module", "os"),
+        ("dataset", "module", "os"),
+    ],
+)
+def test_a_replay_runs_nothing_that_a_stranger_names(
+    part: str, name: str, value: str, units: list[Unit]
+) -> None:
+    """Only what is in the configs."""
+    identity = json.loads(json.dumps(units[0].identity))
+    unit_of(identity)
+    identity[part][name] = value
+    with pytest.raises(UserError, match="is of no config here"):
+        unit_of(identity)
 
 
 def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
