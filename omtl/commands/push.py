@@ -35,14 +35,18 @@ def run(options: argparse.Namespace) -> None:
     from omtl.compute.exchange import push
     from omtl.compute.store import Store
     from omtl.tables.cells import planned
-    from omtl.tables.play import units_of
+    from omtl.tables.play import stored_units
 
-    units = None
+    units, store = None, Store.default()
     if not options.tables:
         why = "without a table, all units are written"
         refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
     else:
         request = request_of(options)
-        units = [unit for table in options.tables for unit in units_of(planned(table, request))]
-    count = push(units, Store.default(), options.archive)
+        units = [
+            unit
+            for table in options.tables
+            for unit in stored_units(planned(table, request), store)
+        ]
+    count = push(units, store, options.archive)
     print(f"written: {options.archive} ({count} units)")

@@ -6,10 +6,13 @@ import argparse
 import sys
 
 from omtl.commands._options import (
+    PARALLEL,
+    add_flags,
     add_parallel_options,
     natural,
     parallel_of,
     positive,
+    refuse_ignored,
     tell_written,
 )
 from omtl.util.status import DONE, FAILED
@@ -18,6 +21,7 @@ HELP = "recompute random cells and compare every digit with results/"
 EXAMPLES = (
     "verify --cells 10",
     "verify rom-table1 --seed 7",
+    "verify --pulled --cells 20",
     "verify --cells 3 --sign 'Ada Lovelace'",
 )
 
@@ -34,7 +38,22 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="sign the check: add a line to results/reproductions.csv under this name",
     )
+    add_flags(command, pulled="replay a sample of the store's pulled units instead")
     add_parallel_options(command)
+
+
+def _replay_pulled(options: argparse.Namespace) -> int:
+    from omtl.compute.store import Store
+    from omtl.reproduction.pulled import DIFFERENT, NOT_PLAYED, replayed
+
+    refuse_ignored(
+        options, add_options, "--pulled replays units of the store", "tables", "sign", *PARALLEL
+    )
+    results = []
+    for replay in replayed(Store.default(), options.cells, options.seed or None):
+        print(replay, flush=True)
+        results.append(replay.result)
+    return FAILED if DIFFERENT in results or set(results) == {NOT_PLAYED} else DONE
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     from omtl.util.errors import UserError
     from omtl.util.paths import RESULTS, results_to_read
 
+    if options.pulled:
+        return _replay_pulled(options)
     for table in options.tables:
         describe("table", table)  # reports a wrong name
     if options.sign is not None:

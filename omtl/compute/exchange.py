@@ -158,6 +158,14 @@ def _check(row: Row) -> None:
     diverged = result.arrays.get("diverged")
     if diverged is None or diverged.ndim != 1 or not diverged.size or (diverged < 0).any():
         raise ValueError("a unit has no points")
+    mistakes, examples = (result.arrays.get(name) for name in ("mistakes", "examples"))
+    if mistakes is None:
+        return
+    if (mistakes < 0).any():
+        raise ValueError("a unit has a negative number of mistakes")
+    fits = examples is not None and mistakes.shape == (diverged.size, *examples.shape)
+    if fits and (mistakes > examples).any():
+        raise ValueError("a unit has more mistakes than examples")
 
 
 def _depth(value: Any) -> int:

@@ -44,6 +44,9 @@ NUMBERS = "biuf"
 FACTS = {"unit": dict, "data_sha256": str, "task_names": list, "seconds": float, "host": dict}
 """What the facts about each result contain."""
 
+PULLED_FROM = "pulled_from"
+"""The fact about a result that was not computed here: the file or address that it came from."""
+
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 """SQLite's names of errors of files that are damaged, or hold something else."""
 
@@ -85,14 +88,18 @@ class Row(NamedTuple):
         return facts
 
     def result(self) -> Result:
-        """Return the result.
+        """Return the result; of a pulled one, the facts say where it came from.
 
         Raises
         ------
         ValueError
             If the row is damaged, or no result.
         """
-        return Result(unpacked(self.arrays), self.checked_facts())
+        facts = self.checked_facts()
+        facts.pop(PULLED_FROM, None)  # only the store itself knows
+        if self.source:
+            facts[PULLED_FROM] = self.source
+        return Result(unpacked(self.arrays), facts)
 
 
 def packed(arrays: dict[str, np.ndarray]) -> bytes:

@@ -114,6 +114,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "ours": _with_spread(cell.ours_mean, cell.ours_std) if cell.n_repeats else "none",
         "repeats": cell.n_repeats,
         "from": source_of(run),
+        "pulled from": cell.pulled_from,
         "command": command_of(cell, name, of.selection, request.one_draw),
         "reading": {"name": cell.reading, "answers": cell.answers},
         "selection": cell.rule.as_written(),

@@ -35,6 +35,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
         *_reasons(cells),
+        *_pulled(cells),
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
@@ -70,6 +71,16 @@ def _reasons(cells: pd.DataFrame) -> list[str]:
         f"{_places(group, cells)} — {reason}"
         for reason, group in cells.groupby(reasons, sort=False)
         if reason
+    ]
+
+
+def _pulled(cells: pd.DataFrame) -> list[str]:
+    """Return which cells have units that others computed, a note for each source."""
+    return [
+        f"{_places(group, cells)} — not computed here but pulled from {source!s}; "
+        "`omtl verify --pulled` replays a sample"
+        for source, group in cells.groupby("pulled_from", sort=False)
+        if source
     ]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from omtl.compute.engine import Outcome, run
-from omtl.compute.store import Loaded
+from omtl.compute.store import Loaded, Store
+from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Unit
 from omtl.tables.cells import alternatives_of, each_cell, is_searched
 from omtl.tables.halving import stages
@@ -25,6 +28,33 @@ def units_of(cells: pd.DataFrame) -> list[Unit]:
         for unit in of(each[0].seed, each[0].asked_repeats)
     ]
     return sorted(units, key=lambda unit: unit.repeat)
+
+
+def _units_at(cell: Any, experiment: Experiment, repeats: int) -> list[Unit]:
+    """Return the units of one stage of a cell's search."""
+    units = experiment.repeats(cell.seed, repeats)
+    if repeats == cell.asked_repeats and "share" not in experiment.protocol.settings:
+        units += experiment.shuffles(cell.seed, repeats)
+    return units
+
+
+def stored_units(cells: pd.DataFrame, store: Store) -> list[Unit]:
+    """Return the units that a table's numbers need, of searched grids those of the search so far.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`.
+    store : Store
+        It tells which points each rung of a search has left.
+    """
+    each, load = list(each_cell(cells)), Loaded(store)
+    whole = cells[[not is_searched(cell) for cell in each]]
+    units = units_of(whole) if len(whole) else []
+    for cell in filter(is_searched, each):
+        for experiment, repeats in stages(cell, load):
+            units += _units_at(cell, experiment, repeats)
+    return units
 
 
 def play(cells: pd.DataFrame, request: Request) -> Outcome:
@@ -47,10 +77,7 @@ def play(cells: pd.DataFrame, request: Request) -> Outcome:
     while True:
         load = Loaded(request.store)
         for cell in large:
-            experiment, repeats = stages(cell, load)[-1]
-            units += experiment.repeats(cell.seed, repeats)
-            if repeats == cell.asked_repeats and "share" not in experiment.protocol.settings:
-                units += experiment.shuffles(cell.seed, repeats)
+            units += _units_at(cell, *stages(cell, load)[-1])
         # Requested units are stored now, or have failed and would fail again.
         units = [unit for unit in units if unit.key not in asked]
         if not units:

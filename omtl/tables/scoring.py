@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Failure, why_lacking
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import PULLED_FROM, Loaded, Store
 from omtl.experiment.selection import as_played, is_honest, plays_a_path, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
@@ -159,6 +159,7 @@ NOTHING: Mapping[str, Any] = {
     "shuffles": np.empty(0),
     "params": {},
     "data_sha256": "",
+    "pulled_from": "",
     "findings": {},
     "seconds": 0.0,
     "diverged": 0,
@@ -186,8 +187,9 @@ def played(
         With our number in each repeat, ``values`` (empty if the cell was not run, with ``why``),
         and over ``shuffles`` of one draw of the data; the chosen hyper-parameters, ``params`` (the
         most frequent ones, if the rule chooses by repeat), and their ``experiment``; the hash of
-        the data; the learner's ``findings`` about tasks; the ``seconds`` of all plays; and in how
-        many repeats the chosen point ``diverged``, whose value is then the metric's worst.
+        the data; where its units were ``pulled_from``; the learner's ``findings`` about tasks; the
+        ``seconds`` of all plays; and in how many repeats the chosen point ``diverged``, whose value
+        is then the metric's worst.
     """
     load, faults = Loaded(store), failed or {}
     return with_columns(cells, [_number(cell, load, faults) for cell in each_cell(cells)])
@@ -252,11 +254,17 @@ def _chosen_number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> di
         "shuffles": shuffles,
         "params": params,
         "data_sha256": results[0].facts["data_sha256"],
+        "pulled_from": _sources_of([*chain(*parts), *(tuning or ())]),
         "findings": findings_by_task(results, chosen),
         "seconds": sum(result.facts["seconds"] for result in results),
         "diverged": sum(diverged_in(results, chosen)),
         "why": "",
     }
+
+
+def _sources_of(results: Iterable[Result]) -> str:
+    """Return where results were pulled from; empty if all were computed here."""
+    return ", ".join(sorted({result.facts.get(PULLED_FROM, "") for result in results} - {""}))
 
 
 def on_one_draw(cell: Any) -> Any:

@@ -150,11 +150,12 @@ def described(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
             **{group: number(group, _written(getattr(one, group))) for group in GROUPS},
             **{"plays": one.plays, "drawn": one.drawn},
         }
-    asked = first_cell(cells)
+    asked, pulled = first_cell(cells), sorted(set(cells["pulled_from"]) - {""})
     return {
         **{"table": asked.table, "reading": reading.as_mapping(), "verdicts": counts(cells)},
         **{"repeats": int(asked.asked_repeats), "seed": int(asked.seed)},
         **{"selection": asked.selection, "cpu": host()["cpu"]},
+        **({"pulled_from": pulled} if pulled else {}),
         **{"configs": configs, "experiments": experiments},
     }
 

@@ -63,16 +63,21 @@ def append(path: Path, rows: str, header: str) -> None:
     Raises
     ------
     WriteError
-        If the file cannot be written.
+        If the file cannot be written; it then is as it was.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
+        with path.open("ab", buffering=0) as file:  # one write, in one piece also without locks
             _lock(file.fileno())
-            begin = header if os.fstat(file.fileno()).st_size == 0 else ""
-            file.write((begin + rows).encode())
-            file.flush()
-            os.fsync(file.fileno())
+            before = os.fstat(file.fileno()).st_size
+            data = (("" if before else header) + rows).encode()
+            try:
+                if file.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)
+                raise
     except OSError as fault:
         raise cannot_write(path, fault) from fault
 
@@ -102,7 +107,7 @@ def _new_part(folder: Path) -> tuple[int, str]:
 
 
 def _lock(handle: int) -> None:
-    """Lock a temporary file if the system has locks; without them none is removed."""
+    """Lock a file that is open for writing, if the file system has locks."""
     if fcntl is None:
         return
     try:
@@ -117,6 +122,6 @@ def _remove_left_over(folder: Path) -> None:
     if fcntl is None:
         return
     for part in folder.glob(f"{IN_WORK}*"):
-        with contextlib.suppress(OSError), part.open("rb") as file:  # gone, or in use
+        with contextlib.suppress(OSError), part.open("rb+") as file:  # gone, or in use
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()

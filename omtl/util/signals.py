@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
 import signal
@@ -32,10 +33,16 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _ignore_signals() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def ended(job: Callable[[], int]) -> int:
     """Run a job and return its exit status; SIGTERM stops it cleanly, like Ctrl-C.
 
-    A `UserError` or a stop is reported in one sentence on standard error.
+    A `UserError` or a stop is reported in one sentence on standard error. The caller's handlers of
+    signals are in place again afterwards, until Python itself ends.
     """
     in_main = threading.current_thread() is threading.main_thread()  # other threads get no signals
     earlier = [signal.getsignal(number) for number in SIGNALS]
@@ -63,9 +70,8 @@ def ended(job: Callable[[], int]) -> int:
         return WRONG_USE
     except KeyboardInterrupt as stop:
         if in_main:  # a further signal must not cut off the message, nor the end of the process
-            for number in SIGNALS:
-                signal.signal(number, signal.SIG_IGN)
-            earlier = [signal.SIG_IGN for _ in SIGNALS]
+            _ignore_signals()
+            atexit.register(_ignore_signals)
         print(
             "\nomtl: stopped; finished units are kept, the same command goes on from there",
             file=sys.stderr,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -17,9 +18,11 @@ from miniature import SERIAL, small
 from omtl.commands._main import main
 from omtl.compute import engine, exchange
 from omtl.compute.exchange import fetched, prune, pull, push
-from omtl.compute.store import Row, Store, packed
-from omtl.experiment.unit import Unit
+from omtl.compute.store import Row, Store, packed, unpacked
+from omtl.experiment.unit import Result, Unit
+from omtl.reproduction.pulled import replayed, unit_of
 from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
+from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -51,7 +54,7 @@ def test_a_stranger_need_not_compute(
         ours, theirs = other.load(unit), store.load(unit)
         assert ours is not None
         assert theirs is not None
-        assert ours.facts == theirs.facts
+        assert ours.facts == theirs.facts | {"pulled_from": str(archive)}
         for name, array in ours.arrays.items():
             np.testing.assert_array_equal(array, theirs.arrays[name])
     assert push(units[:1], store, archive) == 1
@@ -76,6 +79,10 @@ def forged(row: Row, change: str) -> Row:
         arrays = b'[["diverged", "|S8", [1]]]\n12345678'
     elif change == "no points":
         arrays = packed({"diverged": np.zeros(0, int)})
+    elif change in ("more mistakes", "negative"):
+        found = unpacked(arrays)
+        found["mistakes"] += -10_000 if change == "negative" else 10_000
+        arrays = packed(found)
     elif change == "no arrays":
         arrays = b"no arrays"
     text = json.dumps(facts).encode()
@@ -89,6 +96,7 @@ def forged(row: Row, change: str) -> Row:
 LIES = [
     *("other key", "no duration", "endless", "no identity", "other identity", "large"),
     *("no numbers", "no points", "no arrays", "deep", "nested"),
+    *("more mistakes", "negative"),
 ]
 
 
@@ -172,6 +180,64 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     push(units, other, archive)
     pull(archive, last := Store(tmp_path / "last"))
     assert {last.source(unit) for unit in units} == {str(archive)}
+
+
+def test_pulled_numbers_are_marked(
+    told: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the table, in its meta file, and in what `explain` says; our own are not."""
+    words = ("aklo-table1", "--repeats", "1", "--reading", "as_written")
+    cell = ("aklo-table1", "TOL on Syn1", "--repeats", "1", "--reading", "as_written")
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    assert "pulled" not in told("table", words[0], "--cell", cell[1], *words[1:])
+    told("push", str(tmp_path / "units.omtl"))
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "elsewhere"))
+    told("pull", str(tmp_path / "units.omtl"))
+    shown = told("table", words[0], "--cell", cell[1], *words[1:])
+    assert "not computed here but pulled from" in " ".join(shown.split())
+    assert "units.omtl" in told("explain", *cell)
+
+
+def test_forged_numbers_are_found_by_a_replay(
+    store: Store, units: list[Unit], tmp_path: Path
+) -> None:
+    """Honest units are the same; one whose mistakes became none is different."""
+    row = store.row(bytes.fromhex(units[1].key))
+    assert row is not None
+    arrays = unpacked(row.arrays)
+    arrays["mistakes"] = np.zeros_like(arrays["mistakes"])
+    liar = Store(tmp_path / "liar")
+    liar.add(
+        [each for each in store.rows() if each.key != row.key]
+        + [Row.of(units[1], Result(arrays, json.loads(row.facts)))]
+    )
+    push(None, liar, tmp_path / "units.omtl")
+    other = Store(tmp_path / "other")
+    pull(tmp_path / "units.omtl", other)
+    found = {one.name[-1]: (one.result, one.detail) for one in replayed(other)}
+    same = ("same", "")
+    assert found == {"0": same, "1": ("different", "mistakes"), "2": same}
+    with pytest.raises(UserError, match="has no pulled units"):
+        list(replayed(store))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("algorithm", "learner", "os.system"),
+        ("protocol", "module", "os"),
+        ("dataset", "module", "os"),
+    ],
+)
+def test_a_replay_runs_nothing_that_a_stranger_names(
+    part: str, name: str, value: str, units: list[Unit]
+) -> None:
+    """Only what is in the configs."""
+    identity = json.loads(json.dumps(units[0].identity))
+    unit_of(identity)
+    identity[part][name] = value
+    with pytest.raises(UserError, match="is of no config here"):
+        unit_of(identity)
 
 
 def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from omtl.util.errors import WriteError
-from omtl.util.files import IN_WORK, write_whole
+from omtl.util.files import IN_WORK, append, write_whole
 
 
 def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +53,39 @@ def test_a_file_is_written_where_there_are_no_locks(
     write_whole(tmp_path / "whole", "text")
     assert (tmp_path / "whole").read_text() == "text"
     assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
+
+
+def test_locks_are_asked_for_as_network_disks_want_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS locks only files that are open for writing; what was left over is removed there too."""
+    honest = fcntl.flock
+
+    def lock(file: Any, operation: int) -> None:
+        handle = file if isinstance(file, int) else file.fileno()
+        if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        honest(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    (tmp_path / f"{IN_WORK}one").write_text("half")
+    write_whole(tmp_path / "whole", "text")
+    append(tmp_path / "log.csv", "1\n", "head\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "whole"]
+
+
+def test_rows_are_added_where_there_are_no_locks_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full leaves no part of a row."""
+    path = tmp_path / "log.csv"
+    monkeypatch.setattr(fcntl, "flock", _failing(errno.ENOLCK))
+    append(path, "1\n", "head\n")
+    append(path, "2\n", "head\n")
+    monkeypatch.setattr(os, "fsync", _failing(errno.ENOSPC))
+    with pytest.raises(WriteError, match=r"log\.csv cannot be written"):
+        append(path, "3\n", "head\n")
+    assert path.read_text() == "head\n1\n2\n"
 
 
 def _failing(number: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,15 +12,17 @@ from miniature import SERIAL
 from small_tables import SEARCH, table_of
 
 from omtl.compute import engine
+from omtl.compute.exchange import pull, push
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import first_cell
 from omtl.tables.halving import lacking_rung, record, stages
-from omtl.tables.play import play
+from omtl.tables.play import play, stored_units
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.search_cost import COST, cost_of
+from omtl.tables.writing import as_rows
 from omtl.util.errors import UserError
 
 
@@ -50,6 +53,20 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     cell = first_cell(scored(table, store))
     assert cell.values.size == 3
     assert cell.params in first_cell(table).experiment.points
+
+
+def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) -> None:
+    """All its rungs travel, so that the store that pulls them has the table's number."""
+    table = table_of(SEARCH, repeats=3)
+    play(table, asked(store))
+    assert push(stored_units(table, store), store, tmp_path / "units") == 1 + 2 + 3
+    other = Store(tmp_path / "other")
+    pull(tmp_path / "units", other)
+    assert play(table, asked(other)).computed == 0
+    ours, theirs = scored(table, store), scored(table, other)
+    assert as_rows(theirs).equals(as_rows(ours))
+    assert set(ours["pulled_from"]) == {""}
+    assert set(theirs["pulled_from"]) == {str(tmp_path / "units")}
 
 
 def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:

@@ -1,0 +1,27 @@
+"""How the program ends leaves no trace in the Python that called it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from omtl.util.signals import SIGNALS, ended
+from omtl.util.status import INTERRUPTED, TERMINATED
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
+)
+def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
+    """After it, Ctrl-C and SIGTERM do what they did before, a second time too."""
+    earlier = [signal.getsignal(one) for one in SIGNALS]
+
+    def job() -> int:
+        os.kill(os.getpid(), number)
+        return 0
+
+    for _ in range(2):
+        assert ended(job) == status
+        assert [signal.getsignal(one) for one in SIGNALS] == earlier
