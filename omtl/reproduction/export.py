@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 
 from omtl import datasets as data_sets
-from omtl.experiment.citations import bibtex
 from omtl.experiment.descriptions import Description
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.readings import Reading
@@ -19,6 +18,7 @@ from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
+from omtl.reproduction.citations import bibtex
 from omtl.reproduction.croissant import croissant
 from omtl.tables import plan
 from omtl.tables.cells import planned

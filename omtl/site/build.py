@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from omtl.experiment.host import commit
+from omtl.util.host import commit
 from omtl.site.audits import (
     OUTCOME_MARKS,
     OUTCOMES,

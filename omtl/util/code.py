@@ -25,7 +25,7 @@ UNHASHED = {
     "omtl.util.files": "how files are written",
     "omtl.sklearn": "estimators, which units do not use",
     "omtl.sklearn.parameters": "estimators, which units do not use",
-    "omtl.experiment.host": "what is noted of the machine, beside the result",
+    "omtl.util.host": "what is noted of the machine, beside the result",
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",

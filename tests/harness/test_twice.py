@@ -12,7 +12,7 @@ from rich.console import Console
 from small_tables import small_table
 
 from omtl.compute.store import Store
-from omtl.experiment.host import host
+from omtl.util.host import host
 from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results, writing
 from omtl.tables.plan import describe
