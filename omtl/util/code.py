@@ -16,7 +16,7 @@ from typing import NamedTuple
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, kept
-from omtl.util.user_folder import module_in, own_folder, own_module
+from omtl.util.user_folder import module_in, own_folder
 
 UNHASHED = {
     "omtl.util.code": "how versions of code are told apart",
@@ -76,7 +76,7 @@ def code_of(module: str) -> Code:
 
 
 @lru_cache
-def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - modules are there
+def _code_of(module: str, own_folder: Path | None) -> Code:
     digest = hashlib.sha256()
     seen: set[str] = set()
     others: set[str] = set()
@@ -84,7 +84,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
     parsed = _parsed_modules(kept() / "parsed_modules.json")
     while waiting:
         name = waiting.pop()
-        path = _source_of(name)
+        path = _source_of(name, own_folder)
         if path is None:
             others.add(name.partition(".")[0])
         if name in seen or path is None:
@@ -169,12 +169,15 @@ def _versions(packages: frozenset[str]) -> str:
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()
 
 
-def _source_of(module: str) -> Path | None:
+@lru_cache(maxsize=4096)
+def _source_of(module: str, own_folder: Path | None) -> Path | None:
     """Return the file of a project or user module whose code affects results."""
     if module in UNHASHED:
         return None
     ours = module.split(".")[0] in ("omtl", "data_fetchers")
-    return (module_in(PACKAGE.parent, module) if ours else None) or own_module(module)
+    return (module_in(PACKAGE.parent, module) if ours else None) or (
+        module_in(own_folder, module) if own_folder is not None and module else None
+    )
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:
