@@ -299,7 +299,7 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
         for table in tables
         for check, outcome in outcomes(table).items()
     ]
-    cells = [place | one for place, outcome in every for one in outcome.findings]
+    cells = [{**place, **one} for place, outcome in every for one in outcome.findings]
     checks = [
         {
             **place,

@@ -169,7 +169,6 @@ def _versions(packages: frozenset[str]) -> str:
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()
 
 
-@lru_cache(maxsize=4096)
 def _source_of(module: str, own_folder: Path | None) -> Path | None:
     """Return the file of a project or user module whose code affects results."""
     if module in UNHASHED:
