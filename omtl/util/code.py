@@ -114,8 +114,8 @@ class _ParsedModules:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: dict[str, tuple[list[str], str]] = {}
-        with suppress(OSError, ValueError):  # none yet, or damaged
-            self._found = json.loads(path.read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
+            self._found = dict(json.loads(path.read_text(encoding="utf-8")))
         self._saved = len(self._found)
 
     def of(self, text: str, file: str, package: str) -> tuple[list[str], str]:
