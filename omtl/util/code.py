@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
-from omtl.util.paths import PACKAGE, kept
+from omtl.util.paths import PACKAGE, home_folder
 from omtl.util.user_folder import module_in, own_folder
 
 UNHASHED = {
@@ -81,7 +81,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     seen: set[str] = set()
     others: set[str] = set()
     waiting = [module]
-    parsed = _parsed_modules(kept() / "parsed_modules.json")
+    parsed = _parsed_modules(home_folder() / "parsed_modules.json")
     while waiting:
         name = waiting.pop()
         path = _source_of(name, own_folder)
