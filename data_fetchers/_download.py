@@ -11,23 +11,14 @@ import requests
 import urllib3
 from tqdm import tqdm
 
+from data_fetchers.fetch import CHUNK, SourceError, WrongBytesError
+
 CONNECT_TIMEOUT = 10.0
 """Seconds to wait for a connection."""
 READ_TIMEOUT = 30.0
 """Seconds of silence after which a server counts as stalled."""
 RETRY_DELAYS = (0.5, 2.0)
 """Seconds to wait before each further try of an address after a transient fault."""
-CHUNK = 1 << 16
-"""Bytes read at a time."""
-
-
-class SourceError(Exception):
-    """A source does not yield the file; the text says why in a few words."""
-
-
-class WrongBytesError(SourceError):
-    """A source yields the wrong bytes."""
-
 
 # Faults of an address, and whether a retry may help. The first match counts.
 _NETWORK_FAULTS: tuple[tuple[type[Exception], str, bool], ...] = (

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction import DictVectorizer
 
 from data_fetchers._checks import checked_choices
 from omtl.util.errors import UserError
@@ -34,6 +33,8 @@ def count_matrix(texts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
     -------
     csr_array of shape (n_texts, n_features)
     """
+    from sklearn.feature_extraction import DictVectorizer  # it loads slowly
+
     return canonical(DictVectorizer(dtype=np.float64).fit_transform(texts))
 
 

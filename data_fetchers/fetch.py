@@ -29,7 +29,6 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
-from data_fetchers._download import CHUNK, SourceError, WrongBytesError, download
 from omtl.util.errors import UserError
 from omtl.util.paths import home_folder
 
@@ -37,6 +36,17 @@ MAX_ARCHIVE_BYTES = 1 << 28
 """Maximum number of bytes to read from an archive, packed and unpacked."""
 
 _log = logging.getLogger(__name__)
+
+CHUNK = 1 << 16
+"""Bytes read at a time."""
+
+
+class SourceError(Exception):
+    """A source does not yield the file; the text says why in a few words."""
+
+
+class WrongBytesError(SourceError):
+    """A source yields the wrong bytes."""
 
 
 class DataMissing(UserError):  # noqa: N818 - it reads as what is the matter
@@ -233,6 +243,8 @@ def _store(place: _Place, file: RemoteFile, target: Path) -> None:
         else:
             url = place.at.url if isinstance(place.at, Archive) else place.at
             packed, limit = Path(folder, "packed"), _limit(place, file)
+            from data_fetchers._download import download  # requests load slowly
+
             resumed = download(url, packed, limit, file.path)
             try:
                 _unpack(packed, place, file, raw)

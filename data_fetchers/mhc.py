@@ -19,7 +19,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
 
 from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices, read_lines
@@ -91,6 +90,8 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
     ndarray of shape (n_peptides, 400), float64
         A column for each pair of adjacent residues, in alphabetical order: AA, AC, ..., YY.
     """
+    from sklearn.feature_extraction.text import CountVectorizer  # it loads slowly
+
     pairs = ["".join(pair) for pair in product(AMINO_ACIDS, repeat=2)]
     counted = CountVectorizer(
         analyzer="char", ngram_range=(2, 2), lowercase=False, vocabulary=pairs, dtype=np.float64

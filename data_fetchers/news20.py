@@ -29,7 +29,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
 from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import check_counts, checked_choices
@@ -78,6 +77,8 @@ def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
     UserError
         If the content has another format.
     """
+    from sklearn.datasets import load_svmlight_file  # it loads slowly
+
     try:
         X, label = load_svmlight_file(io.BytesIO(content), zero_based=False)
         if not np.isin(label, np.arange(1, len(NEWSGROUPS) + 1)).all():

@@ -110,7 +110,7 @@ head -1 "$work/alone" | cmp - "$work/line"
 "$python" - "$file" "$work" <<PY
 import json, sys
 from pathlib import Path
-from omtl.experiment.host import host
+from omtl.util.host import host
 file, work = map(Path, sys.argv[1:])
 file.write_text(json.dumps({
     "slurm": "$(slurmctld -V)",

@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> None:
     if options.bibtex:
         why = "--bibtex only prints citations"
         refuse_ignored(options, add_options, why, "to", "ro_crate", *REQUEST, "one_draw")
-        from omtl.experiment.citations import bibtex
         from omtl.experiment.composition import composed
+        from omtl.reproduction.citations import bibtex
 
         config = composed(options.what)
         paper = config.reading.paper

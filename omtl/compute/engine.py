@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import Any
 
 import joblib
-import scipy.linalg  # noqa: F401 - its threads are limited too
 from joblib.externals.loky import reusable_executor
 from joblib.externals.loky.backend.utils import kill_process_tree
 from threadpoolctl import threadpool_limits
@@ -110,8 +109,15 @@ def this_process() -> str:
 
 @lru_cache
 def _one_thread() -> None:
-    """Limit linear algebra in this worker: the bits of sums depend on the number of threads."""
-    threadpool_limits(limits=1, user_api="blas")
+    """Limit linear algebra in this worker."""
+    one_thread()
+
+
+def one_thread() -> threadpool_limits:
+    """Limit linear algebra to one thread: the bits of sums depend on the number of threads."""
+    import scipy.linalg  # noqa: F401 - only libraries that are loaded are limited
+
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 def compute_unit(unit: Unit) -> Result | Failure:
@@ -352,7 +358,7 @@ def run(
     with (
         Progress(len(missing), quiet) as bar,
         Stop() as stop,
-        threadpool_limits(limits=1, user_api="blas"),
+        one_thread(),
         closing(_answers(left, store, parallel, stop)) as answers,
     ):
         for ends in answers:

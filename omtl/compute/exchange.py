@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
-from omtl.experiment.unit import Unit, code_here, key_of, question_of
+from omtl.experiment.unit import Unit, code_here, key_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 
@@ -177,7 +177,7 @@ def identity_of(row: Row) -> dict[str, Any] | None:
     """Return the identity of a stored unit; None if it is damaged, or under another's key."""
     try:
         identity = row.checked_facts()["unit"]
-        key = key_of(identity, question_of(identity))
+        key = key_of(identity)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return identity if key == row.key.hex() else None

@@ -6,8 +6,6 @@ import sys
 import time
 from contextlib import AbstractContextManager
 
-from tqdm.auto import tqdm
-
 EVERY = 30.0
 """Seconds between two plain lines."""
 
@@ -26,6 +24,8 @@ class Progress(AbstractContextManager["Progress"]):
     """
 
     def __init__(self, total: int, quiet: bool = False) -> None:
+        from tqdm.auto import tqdm  # it loads slowly
+
         self._total, self._done = total, 0
         self._quiet = quiet or not total
         self._started = self._told = time.monotonic()

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from omtl.experiment.config import option_files
 from omtl.experiment.playing import new_learner
@@ -56,7 +56,15 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
             yield from _of_spec(spec)
         if not specs:
             point = _stand_ins(kind)
-            yield f"{kind.__name__}({_told(point)}), of no config", _made(kind, point)
+            spec = AlgorithmSpec(
+                name=kind.__name__,
+                label=kind.__name__,
+                learner=path,
+                networked=False,
+                fixed=point,
+                grid={},
+            )
+            yield f"{kind.__name__}({_told(point)}), of no config", new_learner(spec, point)
 
 
 def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:
@@ -106,22 +114,6 @@ def _stand_ins(kind: type) -> dict[str, Any]:
         for name, parameter in inspect.signature(kind).parameters.items()
         if parameter.default is parameter.empty
     }
-
-
-def _made(kind: type, point: dict[str, Any]) -> Any:
-    try:
-        kinds = get_type_hints(kind)
-        return kind(**{name: kinds.get(name, float)(value) for name, value in point.items()})
-    except NameError as fault:
-        raise UserError(
-            f"{kind.__name__}: {fault}, which a hyper-parameter's annotation names; import it also "
-            "when the program runs"
-        ) from fault
-    except (TypeError, ValueError) as fault:
-        raise UserError(
-            f"{kind.__name__}: {point} does not fit ({fault}); write its config: "
-            "algorithm/NAME.yaml"
-        ) from fault
 
 
 def _told(point: dict[str, Any]) -> str:

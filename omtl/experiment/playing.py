@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from omtl.data.preparation import read_only
-from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit, import_fault
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.util.errors import UserError
+from omtl.util.host import host
 from omtl.util.seeds import generator
 
 if TYPE_CHECKING:

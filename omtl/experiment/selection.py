@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -79,20 +79,12 @@ def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: SelectionSpec) -> n
     return np.sum(mistakes[:, tasks], axis=1)
 
 
-def oracle(
-    results: Sequence[Result],
-    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: SelectionSpec,
-) -> np.ndarray:
+def oracle(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     """Choose the first point with the least cost over all repeats, in hindsight (`costs`)."""
     return np.full(len(results), np.argmin(costs(results, rule)))
 
 
-def cross_validation(
-    results: Sequence[Result],
-    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: SelectionSpec,
-) -> np.ndarray:
+def cross_validation(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     """For each repeat, choose the point that is best on held-out parts of its training examples.
 
     With ``chosen_for: all`` it is the point that is best over all repeats, for all of them.
@@ -104,11 +96,7 @@ def cross_validation(
     return np.argmin(each, axis=1)
 
 
-def prefix(
-    results: Sequence[Result],
-    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: SelectionSpec,
-) -> np.ndarray:
+def prefix(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     """For each repeat, choose the first point with the least cost on the first part of its stream.
 
     The repeat's number still covers the whole stream, like the published one.
@@ -136,11 +124,7 @@ def path(result: Result, rule: SelectionSpec) -> np.ndarray:
     return np.append(middle, np.argmin(costs_on_the_way(result, rule), axis=1))
 
 
-def progressive(
-    results: Sequence[Result],
-    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
-    rule: SelectionSpec,
-) -> np.ndarray:
+def progressive(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     """For each repeat, choose the point with which its stream ends: the last of its `path`.
 
     The repeat's number is that of the whole path (`as_played`).
@@ -202,7 +186,10 @@ def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
     return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
 
-RULES = {rule.__name__: rule for rule in (oracle, prefix, progressive, fixed, cross_validation)}
+RULES: Mapping[str, Callable[..., np.ndarray]] = {
+    rule.__name__: rule for rule in (oracle, prefix, progressive, fixed, cross_validation)
+}
+"""The kinds of rules; only `fixed` looks at the points themselves."""
 
 LOOKS_AT = {
     "oracle": "mistakes",
@@ -267,7 +254,7 @@ def select(
     """
     name = choose("selection rule", rule.rule, list(RULES))
     try:
-        return RULES[name](results, points, rule)
+        return fixed(results, points, rule) if name == "fixed" else RULES[name](results, rule)
     except KeyError as fault:
         measured = [rule for rule, array in LOOKS_AT.items() if array in results[0].arrays]
         raise UserError(

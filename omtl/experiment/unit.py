@@ -32,9 +32,6 @@ from omtl.util.user_folder import own_module
 FORMAT = 2
 """Version of the format of a unit's result; part of its key."""
 
-PARTS = ("learner", "data", "protocol", "harness", "packages")
-"""The parts of the code in a unit's identity."""
-
 HARNESS = "omtl.experiment.playing"
 """The module that plays units, whose code and imports determine results too."""
 
@@ -104,19 +101,9 @@ class Unit:
         return all(here[part] == self.identity[part] for part in ("code", "files"))
 
     @cached_property
-    def question(self) -> bytes:
-        """Hash of the question, whatever the code that answers it."""
-        return question_of(self.identity)
-
-    @cached_property
-    def code(self) -> bytes:
-        """Hashes of the code's `PARTS`, eight bytes each."""
-        return code_of_parts(self.identity)
-
-    @cached_property
     def key(self) -> str:
         """Hash of the identity."""
-        return key_of(self.identity, self.question)
+        return key_of(self.identity)
 
 
 def _without(name: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -163,22 +150,10 @@ def _foreign(learner: str, fixed: Mapping[str, Any], grid: Mapping[str, Any]) ->
     return tuple(sorted({path.rpartition(".")[0] for path in paths}))
 
 
-def question_of(identity: dict[str, Any]) -> bytes:
-    """Return a hash of an identity without its code."""
-    asked = {name: value for name, value in identity.items() if name != "code"}
-    text = json.dumps(asked, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).digest()[:16]
-
-
-def code_of_parts(identity: dict[str, Any]) -> bytes:
-    """Return hashes of the `PARTS` of an identity's code, eight bytes each."""
-    return b"".join(bytes.fromhex(identity["code"][part][:16]) for part in PARTS)
-
-
-def key_of(identity: dict[str, Any], question: bytes) -> str:
-    """Return the hash of an identity, given its question's hash."""
-    code = "".join(identity["code"][part] for part in PARTS)
-    return hashlib.sha256(question + code.encode()).hexdigest()
+def key_of(identity: Mapping[str, Any]) -> str:
+    """Return the hash of an identity."""
+    text = json.dumps(identity, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from omtl.evidence.board import (
     read,
 )
 from omtl.evidence.board_memory import state_bytes
-from omtl.experiment.host import host
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
+from omtl.util.host import host
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, read_csv, write_all
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 
 from omtl import datasets as data_sets
-from omtl.experiment.citations import bibtex
 from omtl.experiment.descriptions import Description
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.readings import Reading
@@ -19,6 +18,7 @@ from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
+from omtl.reproduction.citations import bibtex
 from omtl.reproduction.croissant import croissant
 from omtl.tables import plan
 from omtl.tables.cells import planned
@@ -28,7 +28,7 @@ from omtl.tables.notes import notes
 from omtl.tables.published_results import shown_path, source_of, stored_or_published
 from omtl.tables.render import latex, markdown
 from omtl.tables.request import Request
-from omtl.tables.writing import as_rows, long_repeats
+from omtl.tables.writing import NUMBERS, as_rows, long_repeats
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
@@ -152,10 +152,8 @@ def _bib(paper: str, experiments: Iterable[Experiment]) -> str:
     return bibtex([one for one, _ in used], [one for _, one in used], [paper])
 
 
-MEASURED = ("published_mean", "published_std", "ours_mean", "ours_std", "delta", "published_se")
-TESTED = ("ours_se", "df", "low", "high", "share", "shuffle_std", "spread_ratio", "spread_p")
 COUNTED = ("published_repeats", "n_repeats", "n_draws")
-"""Columns of a table's rows that are numbers, the last of them whole; the others are text."""
+"""Columns of a table's rows that are whole numbers."""
 
 
 def typed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +162,7 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
     Missing numbers are null; counts are integers.
     """
     made = rows.copy()
-    for name in (*MEASURED, *TESTED, *COUNTED):
+    for name in ("published_mean", "published_std", *NUMBERS, *COUNTED):
         if name in rows:
             known = pd.to_numeric(rows[name].replace("", None))
             made[name] = known.astype("Int64" if name in COUNTED else "float64")

@@ -30,7 +30,7 @@ from omtl.tables.cells import description_of, places_in, planned, with_columns
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
 from omtl.tables.play import play
-from omtl.tables.proofread import suspect_means
+from omtl.tables.proofread import MEAN, suspects
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
@@ -321,7 +321,7 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     numbers that may be a slip of the print.
     """
     of = description_of(cells)
-    suspect = suspect_means(of.id)
+    suspect = suspects(of.id, MEAN)
     in_order = pd.Series([place not in suspect for place in places_in(cells)], index=cells.index)
     compared = cells[
         (cells["dataset"] == column)

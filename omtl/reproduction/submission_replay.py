@@ -19,7 +19,6 @@ from omtl.compute.own_process import Apart, Lost, can_confine
 from omtl.compute.store import Store, packed, unpacked
 from omtl.evidence.board import SECONDS, Asked, Board, cells, code_of_learner, scored, stream_of
 from omtl.experiment.config import option_files
-from omtl.experiment.host import host
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import compute
 from omtl.experiment.schema import text_of
@@ -30,6 +29,7 @@ from omtl.util import user_folder
 from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
+from omtl.util.host import host
 from omtl.util.status import DONE, FAILED
 
 LEAST = 10

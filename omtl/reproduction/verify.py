@@ -21,7 +21,6 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.host import host
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import SelectionSpec
@@ -34,6 +33,7 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import chosen_for, combined, numbers_at
 from omtl.util import files
 from omtl.util.errors import UserError
+from omtl.util.host import host
 from omtl.util.result_files import rows_in
 from omtl.util.seeds import generator
 

@@ -14,7 +14,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from omtl.experiment.host import commit
 from omtl.site.audits import (
     OUTCOME_MARKS,
     OUTCOMES,
@@ -35,6 +34,7 @@ from omtl.tables.published_results import SHOWN_READINGS
 from omtl.tables.render import MARKS
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
+from omtl.util.host import commit
 from omtl.util.paths import results_to_read
 
 MARKER = ".made-by-omtl"

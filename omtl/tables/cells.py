@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from omtl.experiment.data_sets import is_synthetic
@@ -195,7 +196,8 @@ def each_cell(cells: pd.DataFrame) -> Iterator[Any]:
 
 def first_cell(cells: pd.DataFrame) -> Any:
     """Return the first cell of a frame, for what all cells share: table, reading, rule, seed."""
-    return next(each_cell(cells.head(1)))
+    values = (one.item() if isinstance(one, np.generic) else one for one in cells.iloc[0])
+    return _cell_type(tuple(cells))(cells.index[0], *values)
 
 
 def with_columns(cells: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -88,16 +88,20 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
                 if question in asked
             )
 
-        found = []
+        found: dict[str, dict[str, Any]] = {}
         for column in dict.fromkeys(record["column"]):
             allowed = (record["column"] == column) & record["answers"].map(may_take)
             trials = np.flatnonzero(allowed).tolist()
             numbers, targets = _matrices(search, column, trials)
             rng = generator(seed, of="luck", table=table, column=column, reading=reading)
-            found.append((column, len(trials), targets.size, *_of_column(numbers, targets, rng)))
-        rows += [_row(table, reading, [one]) for one in found]
-        if len(found) > 1:
-            rows.append(_row(table, reading, found))
+            found[column] = {"trials": len(trials), "cells": targets.size}
+            found[column] |= _within_reach(numbers, targets, rng)
+        groups = {column: [one] for column, one in found.items()}
+        groups |= {WHOLE: list(found.values())} if len(found) > 1 else {}
+        rows += [
+            {"table": table, "reading": reading, "column": name, **_together(group)}
+            for name, group in groups.items()
+        ]
     return pd.DataFrame(rows)
 
 
@@ -130,13 +134,13 @@ def _closest(gaps: np.ndarray) -> int:
     return int(np.argmin(np.nanmean(np.minimum(gaps, FARTHEST), axis=(1, 2))))
 
 
-def _of_column(
+def _within_reach(
     ours: np.ndarray, targets: np.ndarray, rng: np.random.Generator
-) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cells within reach: of the literal and the closest trial, of the closest to each
-    placebo of both kinds, and over the splits as shares: searched, held out, and literal there.
+) -> dict[str, Any]:
+    """Return how many cells of a column are within reach.
 
-    The first trial is the literal one.
+    Those of the literal trial, which is the first, and of the closest one; of the closest to each
+    placebo of both kinds; and their shares over the splits, in the order of `HALVES`.
     """
     gaps = _gaps(ours, targets)
     within = gaps <= WITHIN
@@ -146,9 +150,9 @@ def _of_column(
         its = _gaps(ours, placebo)
         return int((its[_closest(its)] <= WITHIN).sum())
 
-    permuted = np.array([found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)])
+    permuted = [found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)]
     factors = np.exp(rng.normal(0.0, PERTURBED, (PLACEBOS, *targets.shape)))
-    perturbed = np.array([found(targets * factor) for factor in factors])
+    perturbed = [found(targets * factor) for factor in factors]
     compared = ~np.isnan(targets)
 
     def share(trial: int, algorithms: np.ndarray) -> float:
@@ -159,32 +163,25 @@ def _of_column(
         mine, other = np.split(rng.permutation(n_algorithms), [max(1, n_algorithms // 2)])
         chosen = _closest(gaps[:, mine])
         splits.append((share(chosen, mine), share(chosen, other), share(0, other)))
-    return (
-        int(within[0].sum()),
-        int(within[_closest(gaps)].sum()),
-        permuted,
-        perturbed,
-        np.array(splits).mean(axis=0),
-    )
-
-
-def _row(table: str, reading: str, found: list[tuple[Any, ...]]) -> dict[str, str]:
-    """Return the row of a column, or of several together."""
-    columns, trials, cells, literal, real, permuted, perturbed, shares = zip(*found, strict=True)
-    row = {
-        "table": table,
-        "reading": reading,
-        "column": columns[0] if len(found) == 1 else WHOLE,
-        "trials": str(sum(trials)),
-        "cells": str(sum(cells)),
-        "literal": str(sum(literal)),
-        "found": str(sum(real)),
+    return {
+        "literal": int(within[0].sum()),
+        "found": int(within[_closest(gaps)].sum()),
+        "permuted": np.array(permuted),
+        "perturbed": np.array(perturbed),
+        "shares": np.mean(splits, axis=0),
     }
-    for name, placebos in (("permuted", permuted), ("perturbed", perturbed)):
-        counts = np.sum(placebos, axis=0)
-        p = (1 + int((counts >= sum(real)).sum())) / (1 + counts.size)
+
+
+def _together(group: list[dict[str, Any]]) -> dict[str, str]:
+    """Return what is within reach of one column, or of several together, as text."""
+    total = {name: sum(one[name] for one in group) for name in group[0] if name != "shares"}
+    row = {name: str(total[name]) for name in ("trials", "cells", "literal", "found")}
+    for name in ("permuted", "perturbed"):
+        counts = total[name]
+        p = (1 + int((counts >= total["found"]).sum())) / (1 + counts.size)
         row |= {name: f"{counts.mean():.2f}", f"{name}_p": f"{p:.4f}"}
-    halves = np.average(shares, axis=0, weights=cells)
+    weights = [one["cells"] for one in group]
+    halves = np.average([one["shares"] for one in group], axis=0, weights=weights)
     return row | {name: f"{share:.3f}" for name, share in zip(HALVES, halves, strict=True)}
 
 

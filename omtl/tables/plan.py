@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import (
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.readings import Reading, check_questions, questions
-from omtl.experiment.schema import check_names, choose, read_file, typed
+from omtl.experiment.schema import check_names, choose, kept, read_file, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 
@@ -51,9 +51,14 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    description = read_file(FILES[kind], path)
     if kind == "figure":
-        return description
+        return read_file(FILES[kind], path)
+    return kept(("checked", path), [path], lambda: _described(path))
+
+
+def _described(path: Path) -> TableDescription:
+    """Return the description of a table in a file, with rows of ours, after checking its names."""
+    description = read_file(TableDescription, path)
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
         ours = load_option("comparison", "beside_papers")["rows"]
         more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")

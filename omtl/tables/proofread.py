@@ -22,7 +22,7 @@ from scipy import special
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import Place, place_of
+from omtl.tables.cells import PLACE, Place, place_of
 from omtl.tables.plan import describe, descriptions, published
 from omtl.tables.printed_numbers import at_least, count_is_possible, share_is_possible, unit_of
 from omtl.util.paths import RESULTS
@@ -36,6 +36,7 @@ MEAN, SPREAD, MARK = "mean", "spread", "mark"
 
 
 Printed = dict[str, str]
+"""A published cell: its place, mean and spread."""
 
 Finding = Mapping[str, str]
 """A row of ``proofread.csv``: a finding about a printed cell.
@@ -43,15 +44,6 @@ Finding = Mapping[str, str]
 `of` is the mean, the spread or the mark of the best. `chance` is the probability of the
 coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
 """
-
-
-class Odd(NamedTuple):
-    """What a check finds odd about a printed cell (`Finding`)."""
-
-    of: str
-    cell: Printed
-    chance: float | None
-    says: str
 
 
 class Outcome(NamedTuple):
@@ -62,7 +54,18 @@ class Outcome(NamedTuple):
 
     tested: str
     expected: str
-    odd: Sequence[Odd]
+    findings: list[Finding]
+
+
+def finding(of: str, cell: Printed, chance: float | None, says: str) -> Finding:
+    """Return what a check finds odd about a printed cell."""
+    return {
+        "of": of,
+        **{name: cell[name] for name in PLACE},
+        "printed": " ± ".join(filter(None, (cell["mean"], cell["std"]))),
+        "chance": "" if chance is None else f"{chance:.2g}",
+        "says": says,
+    }
 
 
 # Rows that repeat each other
@@ -79,7 +82,7 @@ def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed
     return rows
 
 
-def repeated_rows(table: str, asked: TableDescription) -> Outcome:
+def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     """Find pairs of rows that agree to one unit of the last digit, in all cells or all but one.
 
     One of four or more cells may differ; of three all must agree. The chance given for a pair is
@@ -89,7 +92,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
     the pairs, of the chance with the true differences as printed.
     """
     pairs, expected, found = 0, 0.0, []
-    rows = rows_of(cell for cell in published(table) if cell["std"])
+    rows = rows_of(cell for cell in cells if cell["std"])
     for (one, of), (other, to) in combinations(rows.items(), 2):
         twins = [(of[key], to[key]) for key in of if key in to]
         if one[0] != other[0] or len(twins) < 3:
@@ -106,7 +109,7 @@ def repeated_rows(table: str, asked: TableDescription) -> Outcome:
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
-                found += [Odd(MEAN, twin[mine], chance, says) for twin in twins]
+                found += [finding(MEAN, twin[mine], chance, says) for twin in twins]
     return Outcome(f"{pairs} pairs of rows", f"{expected:.2g} pairs", found)
 
 
@@ -139,7 +142,7 @@ def _repeats(
 # Numbers that cannot be
 
 
-def impossible(table: str, asked: TableDescription) -> Outcome:
+def impossible(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     """Find means and spreads that so many runs on so many examples cannot give.
 
     The paper must give the number of examples. A mean of percentages of n
@@ -149,7 +152,7 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
     runs, says = asked.printed_repeats, asked.print
     errors = says.spread == "standard error"
     tested, found = 0, []
-    for cell in published(table):
+    for cell in cells:
         n, metric = says.examples.get(cell["dataset"]), METRICS[cell["metric"]]
         mean, std = cell["mean"], cell["std"]
         if metric.name == "nsv" and n:
@@ -171,22 +174,20 @@ def impossible(table: str, asked: TableDescription) -> Outcome:
             spread = f" with a {says.spread} of {std}" if std else ""
             more = "; if the paper means a standard deviation, they can" if if_deviation else ""
             text = f"{runs} {what} cannot have the mean {mean}{spread}{more}"
-            found.append(Odd(SPREAD, cell, 0.0, text))
+            found.append(finding(SPREAD, cell, 0.0, text))
     return Outcome(f"{tested} cells", "", found)
 
 
 # Spreads that are too small
 
 
-def small_spreads(table: str, asked: TableDescription) -> Outcome:
+def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     """Find spreads of percentages that are far below those of the other rows of their column.
 
     Spreads are taken relative to that of a coin with the same mean, and compared with the median of
     the others by an F test; Holm's correction is over the cells of the table.
     """
-    cells = [
-        cell for cell in published(table) if cell["std"] and METRICS[cell["metric"]].unit == "%"
-    ]
+    cells = [cell for cell in cells if cell["std"] and METRICS[cell["metric"]].unit == "%"]
     means = np.array([float(cell["mean"]) for cell in cells])
     relative = np.array([float(cell["std"]) for cell in cells]) / np.sqrt(means * (100.0 - means))
     column = np.array([f"{cell['dataset']} {cell['task']}" for cell in cells])
@@ -197,7 +198,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
     chances = holm(special.fdtr(asked.printed_repeats - 1, asked.printed_repeats - 1, share**2))
     says = "the spread is {:.2f} times the median of the other rows of its column"
     found = [
-        Odd(SPREAD, cell, float(chance), says.format(part))
+        finding(SPREAD, cell, float(chance), says.format(part))
         for cell, part, chance in zip(cells, share, chances, strict=True)
         if chance < LEVEL
     ]
@@ -207,7 +208,7 @@ def small_spreads(table: str, asked: TableDescription) -> Outcome:
 # Marks of the best
 
 
-def wrong_marks(table: str, asked: TableDescription) -> Outcome:
+def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     """Find numbers set in bold that are not the best of their column, and best ones that are not.
 
     Of several best ones one in bold is enough. The marks are as the paper's text has them
@@ -219,23 +220,23 @@ def wrong_marks(table: str, asked: TableDescription) -> Outcome:
         return Outcome("0 columns", "", [])
     sign = METRICS[asked.metric].sign
     columns: dict[str, list[Printed]] = {}
-    for cell in published(table):
+    for cell in cells:
         if cell["metric"] == asked.metric:
             columns.setdefault(cell["dataset"], []).append(cell)
     found = []
-    for dataset, cells in columns.items():
-        best = min(cells, key=lambda cell: sign * float(cell["mean"]))
-        marked = [cell for cell in cells if cell["algorithm"] in bold.get(dataset, [])]
+    for dataset, column in columns.items():
+        best = min(column, key=lambda cell: sign * float(cell["mean"]))
+        marked = [cell for cell in column if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
         wrong = [cell for cell in marked if float(cell["mean"]) != float(best["mean"])]
-        found += [Odd(MARK, cell, None, f"bold, but {better}") for cell in wrong]
+        found += [finding(MARK, cell, None, f"bold, but {better}") for cell in wrong]
         if len(wrong) == len(marked):
             says = "the best of its column and not bold, though other columns have bold numbers"
-            found.append(Odd(MARK, best, None, says))
+            found.append(finding(MARK, best, None, says))
     return Outcome(f"{len(columns)} columns", "", found)
 
 
-CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
+CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], Outcome]] = {
     "repeated row": repeated_rows,
     "impossible": impossible,
     "small spread": small_spreads,
@@ -246,41 +247,21 @@ CHECKS: dict[str, Callable[[str, TableDescription], Outcome]] = {
 @cache
 def outcomes(table: str) -> dict[str, Outcome]:
     """Return the outcome of each check on a published table."""
-    return {name: check(table, describe("table", table)) for name, check in CHECKS.items()}
+    cells, asked = published(table), describe("table", table)
+    return {name: check(cells, asked) for name, check in CHECKS.items()}
 
 
-def findings(table: str, check: str) -> list[Finding]:
-    """Return the findings of a check in a published table."""
-    return [
-        {
-            "table": table,
-            "check": check,
-            "of": odd.of,
-            **{name: odd.cell[name] for name in ("dataset", "algorithm", "task", "metric")},
-            "printed": " ± ".join(filter(None, (odd.cell["mean"], odd.cell["std"]))),
-            "chance": "" if odd.chance is None else f"{odd.chance:.2g}",
-            "says": odd.says,
-        }
-        for odd in outcomes(table)[check].odd
-    ]
+def suspects(table: str, *parts: str) -> dict[Place, list[Finding]]:
+    """Return the cells of a published table that are suspect in print, with the findings.
 
-
-def suspects(table: str) -> dict[Place, list[Finding]]:
-    """Return the cells of a published table that are suspect in print, with the findings."""
+    Findings may be limited to some parts of a cell, such as its `MEAN`.
+    """
     found: dict[Place, list[Finding]] = {}
-    for check in CHECKS:
-        for finding in findings(table, check):
-            found.setdefault(place_of(finding), []).append(finding)
+    for outcome in outcomes(table).values():
+        for one in outcome.findings:
+            if not parts or one["of"] in parts:
+                found.setdefault(place_of(one), []).append(one)
     return found
-
-
-def suspect_means(table: str) -> set[Place]:
-    """Return the cells whose printed means are suspect, which the search of readings ignores."""
-    return {
-        place
-        for place, found in suspects(table).items()
-        if any(finding["of"] == MEAN for finding in found)
-    }
 
 
 def by_row(findings: Iterable[Finding]) -> list[str]:
@@ -302,8 +283,8 @@ def sentences(table: str) -> Iterator[str]:
     """Yield one line per check of a table, and per finding, by row."""
     for check, outcome in outcomes(table).items():
         expected = f"; chance gives {outcome.expected}" if outcome.expected else ""
-        yield f"{table}, {check}: {outcome.tested}, {len(outcome.odd)} suspect{expected}"
-        for text in by_row(findings(table, check)):
+        yield f"{table}, {check}: {outcome.tested}, {len(outcome.findings)} suspect{expected}"
+        for text in by_row(outcome.findings):
             yield f"  {text}"
 
 
@@ -313,17 +294,20 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """
     tables = list(descriptions("table"))
-    cells = [row for table in tables for check in CHECKS for row in findings(table, check)]
-    checks = [
-        {
-            "table": table,
-            "check": check,
-            "tested": outcome.tested,
-            "expected": outcome.expected,
-            "suspect_cells": len(outcome.odd),
-        }
+    every = [
+        ({"table": table, "check": check}, outcome)
         for table in tables
         for check, outcome in outcomes(table).items()
+    ]
+    cells = [{**place, **one} for place, outcome in every for one in outcome.findings]
+    checks = [
+        {
+            **place,
+            "tested": outcome.tested,
+            "expected": outcome.expected,
+            "suspect_cells": len(outcome.findings),
+        }
+        for place, outcome in every
     ]
     texts = {
         "proofread.csv": as_csv(pd.DataFrame(cells)),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.host import host
 from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import Spec
@@ -20,6 +19,7 @@ from omtl.tables.layout import Layout, counts
 from omtl.tables.render import claims_markdown, markdown
 from omtl.tables.scoring import QUANTITIES
 from omtl.util.files import write_whole
+from omtl.util.host import host
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, read_csv, write_all, write_csv
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from omtl.util.paths import PACKAGE
-from omtl.util.user_folder import module_in, own_folder, own_module
+from omtl.util.errors import WriteError
+from omtl.util.files import write_whole
+from omtl.util.paths import PACKAGE, home_folder
+from omtl.util.user_folder import module_in, own_folder
 
 UNHASHED = {
     "omtl.util.code": "how versions of code are told apart",
     "omtl.util.compile_cache": "where compiled code is kept",
     "omtl.util.errors": "how mistakes are named",
+    "omtl.util.files": "how files are written",
     "omtl.sklearn": "estimators, which units do not use",
     "omtl.sklearn.parameters": "estimators, which units do not use",
-    "omtl.experiment.host": "what is noted of the machine, beside the result",
+    "omtl.util.host": "what is noted of the machine, beside the result",
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",
@@ -71,23 +76,25 @@ def code_of(module: str) -> Code:
 
 
 @lru_cache
-def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - modules are there
+def _code_of(module: str, own_folder: Path | None) -> Code:
     digest = hashlib.sha256()
     seen: set[str] = set()
     others: set[str] = set()
     waiting = [module]
+    parsed = _parsed_modules(home_folder() / "parsed_modules.json")
     while waiting:
         name = waiting.pop()
-        path = _source_of(name)
+        path = _source_of(name, own_folder)
         if path is None:
             others.add(name.partition(".")[0])
         if name in seen or path is None:
             continue
         seen.add(name)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
-        imports, code = _parsed(path.read_text(encoding="utf-8"), path.name, package)
+        imports, code = parsed.of(path.read_text(encoding="utf-8"), path.name, package)
         waiting += filter(None, (name.rpartition(".")[0], *imports))
-        digest.update(code)
+        digest.update(code.encode())
+    parsed.save()
     if "numba" in others:
         others.add("llvmlite")  # which it compiles by
     top = module.partition(".")[0]
@@ -95,12 +102,46 @@ def _code_of(module: str, own_folder: Path | None) -> Code:  # noqa: ARG001 - mo
     return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
 
 
-@lru_cache(maxsize=512)
-def _parsed(text: str, file: str, package: str) -> tuple[list[str], bytes]:
-    """Return what a module imports, and its code; many modules share most of what they import."""
-    tree = ast.parse(text, file)
-    imports = _imports_of(tree, package)
-    return imports, ast.dump(_without_docstrings(tree)).encode()
+class _ParsedModules:
+    """What modules import and the hashes of their code, kept in a file by the hash of their text.
+
+    Parsing the modules of a table takes longer than all else where its units are stored.
+    """
+
+    MOST = 1000
+    """Number of texts, of former versions mostly, above which the file is begun anew."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: dict[str, tuple[list[str], str]] = {}
+        with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
+            self._found = dict(json.loads(path.read_text(encoding="utf-8")))
+        self._saved = len(self._found)
+
+    def of(self, text: str, file: str, package: str) -> tuple[list[str], str]:
+        """Return what a module imports, and the hash of its code."""
+        asked = "\n".join((platform.python_version(), package, text))
+        key = hashlib.sha256(asked.encode()).hexdigest()
+        if key not in self._found:
+            tree = ast.parse(text, file)
+            imports = _imports_of(tree, package)
+            code = ast.dump(_without_docstrings(tree)).encode()
+            self._found[key] = imports, hashlib.sha256(code).hexdigest()
+        return self._found[key]
+
+    def save(self) -> None:
+        """Write what was parsed since, if the file can be written."""
+        if self._saved == len(self._found):
+            return
+        self._saved = len(self._found)
+        content = json.dumps(self._found if self._saved <= self.MOST else {})
+        with suppress(WriteError):
+            write_whole(self._path, content)
+
+
+@lru_cache
+def _parsed_modules(path: Path) -> _ParsedModules:
+    return _ParsedModules(path)
 
 
 def code_version(module: str) -> str:
@@ -128,12 +169,14 @@ def _versions(packages: frozenset[str]) -> str:
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()
 
 
-def _source_of(module: str) -> Path | None:
+def _source_of(module: str, own_folder: Path | None) -> Path | None:
     """Return the file of a project or user module whose code affects results."""
     if module in UNHASHED:
         return None
     ours = module.split(".")[0] in ("omtl", "data_fetchers")
-    return (module_in(PACKAGE.parent, module) if ours else None) or own_module(module)
+    return (module_in(PACKAGE.parent, module) if ours else None) or (
+        module_in(own_folder, module) if own_folder is not None and module else None
+    )
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from omtl.experiment.host import host
 from omtl.util.files import write_whole
+from omtl.util.host import host
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.result_files import markdown_table, write_csv
 from scripts.bench import estimators, learners, scheduling, waits

@@ -131,3 +131,18 @@ def test_imports_are_followed(
         versions.append(code_version("pack.sub.mine"))
     _code_of.cache_clear()
     assert versions[0] == versions[1] != versions[2]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", "null"])
+def test_damaged_records_of_parsed_modules_change_no_version(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are written anew, and a version is the same with and without them."""
+    record = tmp_path / "parsed_modules.json"
+    record.write_text(content, encoding="utf-8")
+    expected = code_version("omtl.learners.dom")
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    for _ in range(2):  # from the sources, then from the record
+        _code_of.cache_clear()
+        assert code_version("omtl.learners.dom") == expected
+    assert len(record.read_text(encoding="utf-8")) > 100

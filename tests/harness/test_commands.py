@@ -19,11 +19,11 @@ from rich.console import Console
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment import citations, doctor
+from omtl.experiment import doctor
 from omtl.experiment.config import options
 from omtl.experiment.discover_learners import learners_in
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
-from omtl.reproduction import explain, export
+from omtl.reproduction import citations, explain, export
 from omtl.tables import plan
 from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out

@@ -18,7 +18,7 @@ from omtl.tables.layout import lay_out
 from omtl.tables.notes import notes
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.printed_numbers import count_is_possible, share_is_possible
-from omtl.tables.proofread import MEAN, suspect_means, suspects, write_findings
+from omtl.tables.proofread import MEAN, suspects, write_findings
 from omtl.tables.render import markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
@@ -34,13 +34,10 @@ def cells_of(means: np.ndarray, std: str = "0.20") -> list[dict[str, str]]:
     ]
 
 
-def found_in(
-    check: str, cells: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch, **asked: Any
-) -> set[tuple[str, str]]:
+def found_in(check: str, cells: list[dict[str, str]], **asked: Any) -> set[tuple[str, str]]:
     """Return the cells that a check finds in a table."""
-    monkeypatch.setattr(proofread, "published", lambda table: cells)  # noqa: ARG005
-    findings = proofread.CHECKS[check]("a-table", a_table(repeats=10, **asked)).odd
-    return {(one.cell["algorithm"], one.cell["dataset"]) for one in findings}
+    findings = proofread.CHECKS[check](cells, a_table(repeats=10, **asked)).findings
+    return {(one["algorithm"], one["dataset"]) for one in findings}
 
 
 def test_the_kept_findings_are_those_of_the_published_tables(tmp_path: Path) -> None:
@@ -59,24 +56,24 @@ def test_roms_repeated_rows() -> None:
         for row, delta2 in pairs
         for task in range(1, 6)
     }
-    assert suspect_means("rom-table1") == expected
-    assert not any(suspect_means(name) for name in descriptions("table") if name != "rom-table1")
+    assert suspects("rom-table1", MEAN).keys() == expected
+    assert not any(suspects(name, MEAN) for name in descriptions("table") if name != "rom-table1")
 
 
-def test_a_copied_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copied_row_is_found() -> None:
     """Also with one of its cells changed; rows that are merely close are not."""
     means = np.random.default_rng(0).uniform(5.0, 20.0, size=(6, 5))
-    assert found_in("repeated row", cells_of(means), monkeypatch) == set()
+    assert found_in("repeated row", cells_of(means)) == set()
     means[4] = means[1] + 0.01
     both = {(f"row {i}", f"data {j}") for i in (1, 4) for j in range(5)}
-    assert found_in("repeated row", cells_of(means), monkeypatch) == both
+    assert found_in("repeated row", cells_of(means)) == both
     means[4, 2] += 1.0
-    assert found_in("repeated row", cells_of(means), monkeypatch) == both
+    assert found_in("repeated row", cells_of(means)) == both
     means[4, 3] += 1.0
-    assert found_in("repeated row", cells_of(means), monkeypatch) == set()
+    assert found_in("repeated row", cells_of(means)) == set()
     # Of means as certain as their last digit it says nothing that they agree.
     means[4] = means[1]
-    assert found_in("repeated row", cells_of(means, "0.01"), monkeypatch) == set()
+    assert found_in("repeated row", cells_of(means, "0.01")) == set()
 
 
 def test_no_count_is_wrongly_called_impossible() -> None:
@@ -127,37 +124,37 @@ def test_a_mean_beyond_the_counts_is_impossible() -> None:
     assert not count_is_possible("-1", "", 3, 4)
 
 
-def test_steps_of_percentages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_of_percentages() -> None:
     """Ten runs of 50 examples have means in steps of 0.2 %."""
     cells = cells_of(np.array([[12.20, 12.30, 12.40]]), std="")
     examples = {"examples": {f"data {j}": 50 for j in range(3)}}
-    assert found_in("impossible", cells, monkeypatch, print=examples) == {("row 0", "data 1")}
+    assert found_in("impossible", cells, print=examples) == {("row 0", "data 1")}
 
 
-def test_a_small_spread_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_spread_is_found() -> None:
     """A fifth of that of the other rows is too small for ten runs, a half is not."""
     cells = cells_of(np.full((8, 3), 20.0))
     for std, expected in (("0.10", set()), ("0.02", {("row 2", "data 1")})):
         cells[2 * 3 + 1]["std"] = std
-        assert found_in("small spread", cells, monkeypatch) == expected
+        assert found_in("small spread", cells) == expected
 
 
-def test_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks() -> None:
     """Bold and not the best; the best and not bold; a table without marks is left alone."""
     cells = cells_of(np.array([[5.0, 5.0], [4.0, 4.0]]))
     bold = {"bold": {"data 0": ["row 1"], "data 1": ["row 0"]}}
     expected = {("row 0", "data 1"), ("row 1", "data 1")}
-    assert found_in("bold", cells, monkeypatch, print=bold) == expected
-    assert found_in("bold", cells, monkeypatch) == set()
+    assert found_in("bold", cells, print=bold) == expected
+    assert found_in("bold", cells) == set()
     cells += [cell | {"metric": "seconds", "mean": "0.01"} for cell in cells]
-    assert found_in("bold", cells, monkeypatch, print=bold) == expected
+    assert found_in("bold", cells, print=bold) == expected
 
 
-def test_one_mark_is_enough_where_several_are_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_mark_is_enough_where_several_are_the_best() -> None:
     """As the paper's unrounded numbers may differ."""
     cells = cells_of(np.array([[4.0, 4.0, 4.0], [4.0, 4.0, 4.0], [5.0, 5.0, 5.0]]))
     bold = {"data 0": ["row 0"], "data 1": ["row 1"], "data 2": ["row 0", "row 1"]}
-    assert found_in("bold", cells, monkeypatch, print={"bold": bold}) == set()
+    assert found_in("bold", cells, print={"bold": bold}) == set()
 
 
 def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +173,7 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
     (looked_at,) = caught.value.args
     whole = places_in(planned("rom-table1", Request("as_written")))
     printed = {p for p in whole if p[0] == column and p in _printed("rom-table1")}
-    assert looked_at == printed - suspect_means("rom-table1")
+    assert looked_at == printed - suspects("rom-table1", MEAN).keys()
     assert len(printed - looked_at) == 5
 
 

@@ -12,11 +12,11 @@ from rich.console import Console
 from small_tables import small_table
 
 from omtl.compute.store import Store
-from omtl.experiment.host import host
 from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results, writing
 from omtl.tables.plan import describe
 from omtl.tables.request import Request
+from omtl.util.host import host
 from omtl.util.result_files import fold, rows_in, unfold
 
 SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}

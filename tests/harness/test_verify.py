@@ -18,7 +18,6 @@ from small_tables import filled_store, small_table
 from data_fetchers.fetch import DataMissing
 from omtl.commands import _main
 from omtl.compute import engine
-from omtl.experiment import host
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Result
@@ -30,6 +29,7 @@ from omtl.tables.plan import descriptions
 from omtl.tables.published_results import runs_of, with_results
 from omtl.tables.scoring import QUANTITIES, scored
 from omtl.tables.writing import as_rows, raw_repeats, write_rows
+from omtl.util import host
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE

@@ -51,7 +51,7 @@ def bibtex(
             if key not in known:
                 raise UserError(
                     f"algorithm {algorithm.name}: cites {key!r}, which "
-                    f"omtl/experiment/{BIBLIOGRAPHY.name} does not have"
+                    f"omtl/reproduction/{BIBLIOGRAPHY.name} does not have"
                 )
             used[key] = known[key]
     for dataset in datasets:
