@@ -207,7 +207,7 @@ def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
 
 def compared(
     composed: ComposedRun,
-    others: Sequence[str],
+    others: Sequence[str | AlgorithmSpec],
     store: Store,
     metric: str = "error",
     grids: Mapping[str, Mapping[str, list[Any]]] | None = None,
@@ -218,8 +218,9 @@ def compared(
     ----------
     composed : ComposedRun
         The learner, and on what it is played.
-    others : sequence of str
-        Names of algorithms; each has its own grid, and the same rule chooses in all.
+    others : sequence of str or AlgorithmSpec
+        The algorithms, by name or specified; each has its own grid, and the same rule chooses in
+        all.
     store : Store
     metric : str
         A name of `omtl.measures.metrics.METRICS`.
@@ -236,9 +237,10 @@ def compared(
     check_metric(composed.selection, by)
     reading = composed.reading.for_dataset(composed.dataset.name)
     mine = composed.algorithm
-    specs = {mine.name: mine} | {
-        name: reading(tuned(name, grids or {})) for name in others if name != mine.name
-    }
+    specs = {mine.name: mine}
+    for other in others:
+        spec = reading(tuned(other, grids or {})) if isinstance(other, str) else other
+        specs.setdefault(spec.name, spec)
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
     outcome = run([*chain(*units)], store, resolve_jobs(composed.parallel))
