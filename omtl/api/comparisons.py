@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
+from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.api.views import Shown, View
 from omtl.compute.store import Store
@@ -21,7 +22,6 @@ from omtl.evidence import many_data_sets
 from omtl.evidence.many_data_sets import Study, spread, study_of
 from omtl.evidence.one_data_set import Compared, Row, baselines, compared, default_selection
 from omtl.experiment.config import load_option
-from omtl.experiment.schema import choose
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import plural
@@ -80,7 +80,7 @@ class Comparison(Shown):
         """Draw the learning curves on a data set, by default the first; return the axes."""
         name = next(iter(self.study.on)) if dataset is None else dataset
         curves = self.curves
-        ax = draw_curves(curves[curves["dataset"] == choose("data set", name, [*self.study.on])], ax)
+        ax = draw_curves(curves[curves["dataset"] == known_name("data set", name, [*self.study.on])], ax)
         ax.set_title(name)
         return ax
 
@@ -154,7 +154,7 @@ def compare(
     >>> found.frame[["algorithm", "outcome"]].values.tolist()
     [['coml', None], ['pa', 'win'], ['majority', 'win']]
     """
-    choose("metric", metric, list(METRICS))
+    metric = known_name("metric", metric, METRICS)
     given = dict.fromkeys(word.partition("=")[0] for word in overrides)
     if "selection" not in {*choices, *given}:
         choices["selection"] = default_selection(metric)

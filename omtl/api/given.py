@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from omtl import datasets
+from omtl.api.names import known_name
 from omtl.api.source import written_class
 from omtl.datasets import DataSet
 from omtl.experiment.composition import GROUPS, ComposedRun, composed
 from omtl.experiment.config import options
-from omtl.experiment.schema import Frozen, choose
+from omtl.experiment.schema import Frozen
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -97,7 +98,7 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         If it is none of these.
     """
     if isinstance(given, str):
-        return AlgorithmSpec.named(choose("algorithm", given, options("algorithm")))
+        return AlgorithmSpec.named(known_name("algorithm", given, options("algorithm")))
     kind = given if inspect.isclass(given) else type(given)
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values
@@ -194,7 +195,7 @@ def data_sets_of(given: Any) -> list[str | DataSet]:
     several = given if isinstance(given, list | tuple) else [given]
     known = options("dataset")
     return [
-        choose("dataset", one, known) if isinstance(one, str) else data_set_of(one)
+        known_name("dataset", one, known) if isinstance(one, str) else data_set_of(one)
         for one in several
     ]
 
