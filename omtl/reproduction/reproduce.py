@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -19,9 +20,9 @@ from omtl.experiment.descriptions import Description, TableDescription
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import FOLDED, frame, show_figure
+from omtl.figures.numbers import FOLDED, Shown, frame, show_figure
 from omtl.figures.pictures import render
-from omtl.figures.plan import plan_figure
+from omtl.figures.plan import Figure, plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.explain import only
 from omtl.tables import plan
@@ -206,35 +207,90 @@ def reproduce_figure(name: str, request: Request) -> Reproduced:
     UserError
         On an unknown figure, reading or rule.
     """
-    description, reading = _described("figure", name, request)
-    folder = folder_for(request.is_full(description), "figures")
-    return make_figure(name, reading, request, folder)
+    done = play_paper_figure(name, request)
+    return Reproduced(done.claims, done.write(), done.outcome.is_broken)
 
 
-def make_figure(name: str, reading: Reading, request: Request, folder: Path) -> Reproduced:
-    """Compute the units that a figure lacks, draw it, and write its svg, csv and claims.
+@dataclass(frozen=True)
+class FigureRun:
+    """A figure that was played and measured.
 
-    The same numbers give the same bytes. Unavailable data are no error: their panels say so.
+    Parameters
+    ----------
+    request : Request
+    figure : Figure
+    panels : list of Shown
+        The panels with their numbers.
+    claims : DataFrame
+        The outcomes of the claims that it decides.
+    outcome : Outcome
+        The units that were computed, and those that failed.
     """
+
+    request: Request
+    figure: Figure
+    panels: list[Shown]
+    claims: pd.DataFrame
+    outcome: Outcome
+
+    @property
+    def selection(self) -> str:
+        """The name of the selection rule."""
+        return self.request.rule(self.figure.description)
+
+    @property
+    def subtitle(self) -> str:
+        """The reading, the selection rule, the repeats and the seed."""
+        return (
+            f"reading {self.figure.reading.name}, selection {self.selection}, "
+            f"repeats {self.request.n_repeats(self.figure.description)}, seed {self.request.seed}"
+        )
+
+    def draw(self) -> Any:
+        """Return it drawn, as a figure of matplotlib."""
+        return draw(self.figure.description, self.panels, self.subtitle)
+
+    def write(self, folder: Path | None = None) -> list[Path]:
+        """Write the figure's svg, csv and claims; return the paths.
+
+        The same numbers give the same bytes.
+        """
+        figure, description = self.figure, self.figure.description
+        folder = folder or folder_for(self.request.is_full(description), "figures")
+        contents: dict[str, str | bytes] = {
+            **render(self.draw, figure.id),
+            "csv": as_csv(fold(frame(figure, self.panels, self.selection), FOLDED)),
+        }
+        named = by_rule(figure.id, self.selection, description.selection)
+        stem = by_reading(named, figure.reading.name)
+        paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
+        of_claims = folder / f"{figure.id}.claims.csv"
+        if len(self.claims) or of_claims.exists():  # rows of an earlier run go
+            write_rows(of_claims, self.claims, figure.reading.name)
+            paths.append(of_claims)
+        return paths
+
+
+def play_paper_figure(name: str, request: Request) -> FigureRun:
+    """Play the units that a figure lacks, and measure its panels.
+
+    Unavailable data are no error: their panels say so.
+
+    Raises
+    ------
+    UserError
+        On an unknown figure, reading or rule.
+    """
+    _, reading = _described("figure", name, request)
+    return measured_figure(name, reading, request)
+
+
+def measured_figure(name: str, reading: Reading, request: Request) -> FigureRun:
+    """Play the units that a figure lacks under a reading, and measure its panels."""
     figure, outcome = play_figure(plan_figure(name, reading), request)
-    shown = show_figure(figure, request, outcome.failed)
-    description, selection = figure.description, request.rule(figure.description)
-    subtitle = (
-        f"reading {reading.name}, selection {selection}, "
-        f"repeats {request.n_repeats(description)}, seed {request.seed}"
-    )
-    contents: dict[str, str | bytes] = {
-        **render(lambda: draw(description, shown, subtitle), figure.id),
-        "csv": as_csv(fold(frame(figure, shown, selection), FOLDED)),
-    }
-    stem = by_reading(by_rule(figure.id, selection, description.selection), reading.name)
-    paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
-    claims = outcomes(description.paper, figure.id, reading.name, shown)
-    of_claims = folder / f"{figure.id}.claims.csv"
-    if len(claims) or of_claims.exists():  # rows of an earlier run go
-        write_rows(of_claims, claims, reading.name)
-        paths.append(of_claims)
-    return Reproduced(claims, paths, outcome.is_broken)
+    panels = show_figure(figure, request, outcome.failed)
+    claims = outcomes(figure.description.paper, figure.id, reading.name, panels)
+    return FigureRun(request, figure, panels, claims, outcome)
 
 
 def reproduce_statistics(name: str, request: Request) -> list[Path]:

@@ -29,7 +29,7 @@ from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols.splits import folds, split
-from omtl.reproduction.reproduce import make_figure
+from omtl.reproduction.reproduce import measured_figure
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -160,7 +160,7 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
     asked = Request(repeats=2, parallel=SERIAL, store=store)
     first, again = (
-        make_figure("tiny", READING, asked, folder).paths
+        measured_figure("tiny", READING, asked).write(folder)
         for folder in (tmp_path / "one", tmp_path / "two")
     )
     for one, two in zip(first, again, strict=True):
