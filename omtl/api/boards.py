@@ -15,6 +15,7 @@ from omtl.evidence.board import Asked
 from omtl.evidence.board import Board as Plan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
+from omtl.reproduction import submission, submission_replay
 from omtl.reproduction.board import Made, from_results, make, write
 from omtl.util import user_folder
 from omtl.util.paths import CHECKOUT, RESULTS
@@ -160,4 +161,61 @@ def board(
     ['arow', 'coml', 'pa']
     """
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
-    return Board(from_results(plan) if published else make(plan, parallel_for(parallel, jobs, address)))
+    return Board(
+        from_results(plan) if published else make(plan, parallel_for(parallel, jobs, address))
+    )
+
+
+def submit(
+    learner: str,
+    *,
+    data: Sequence[str] = (),
+    repeats: int | None = None,
+    seed: int = 0,
+    board: str = "default",
+    folder: Path | None = None,
+    parallel: str = "threads",
+    jobs: int | None = None,
+    address: str | None = None,
+) -> Path:
+    """Play a learner on the board's data sets, replay a sample, and write a file that says so.
+
+    Parameters
+    ----------
+    learner : str
+        The name of its config.
+    data, repeats, seed, board, parallel, jobs, address
+        As in `board`.
+    folder : Path, optional
+        Where to write; by default ``results/board/submissions``.
+
+    Raises
+    ------
+    UserError
+        If there is no such learner or data set, or it cannot be played.
+    """
+    plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
+    content = submission_replay.submit(plan, parallel_for(parallel, jobs, address))
+    print("\n".join(content["verification"]))
+    return submission.write(content, folder or RESULTS / "board" / "submissions")
+
+
+def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:
+    """Replay a sample of a submission's numbers and print what came of it; return whether all agree.
+
+    Parameters
+    ----------
+    file : Path
+    seed : int, optional
+        Seed of the draw of the sample.
+    cells : int, optional
+        How many numbers to replay; by default a tenth.
+
+    Raises
+    ------
+    UserError
+        If it is no submission.
+    """
+    sentences, sound = submission_replay.verify(file, seed, cells)
+    print("\n".join(sentences))
+    return sound

@@ -17,6 +17,7 @@ from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.api.views import Shown, View
+from omtl.compute.dry_run import Planned
 from omtl.compute.store import Store
 from omtl.evidence import many_data_sets
 from omtl.evidence.many_data_sets import Study, spread, study_of
@@ -80,7 +81,9 @@ class Comparison(Shown):
         """Draw the learning curves on a data set, by default the first; return the axes."""
         name = next(iter(self.study.on)) if dataset is None else dataset
         curves = self.curves
-        ax = draw_curves(curves[curves["dataset"] == known_name("data set", name, [*self.study.on])], ax)
+        ax = draw_curves(
+            curves[curves["dataset"] == known_name("data set", name, [*self.study.on])], ax
+        )
         ax.set_title(name)
         return ax
 
@@ -123,6 +126,7 @@ def compare(
     algorithm : str, class or instance
         As in `omtl.run`.
     data : str, DataSet, DataFrame, or a list of these
+        None where an override names it.
     *overrides : str
         Values as on the command line.
     against : list of algorithms, optional
@@ -158,14 +162,19 @@ def compare(
     given = dict.fromkeys(word.partition("=")[0] for word in overrides)
     if "selection" not in {*choices, *given}:
         choices["selection"] = default_selection(metric)
-    sets = data_sets_of(data)
-    parts = []
+    sets = [None] if data is None else data_sets_of(data)
+    parts, plans = [], []
     for number, one in enumerate(sets, start=1):
         config = composed_run(overrides, {**choices, "algorithm": algorithm, "dataset": one}, grid)
         if len(sets) > 1:
             place = f"({number} of {len(sets)})"
             print(f"omtl: comparing on {config.dataset.label} {place}", file=sys.stderr)
-        parts.append((_compared(config, against, also, metric), config))
+        try:
+            parts.append((_compared(config, against, also, metric), config))
+        except Planned as plan:
+            plans.append(plan)
+    if plans:
+        raise Planned.of_all(plans)
     return Comparison(parts)
 
 

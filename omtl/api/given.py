@@ -99,7 +99,7 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
     """
     if isinstance(given, str):
         return AlgorithmSpec.named(known_name("algorithm", given, options("algorithm")))
-    kind = given if inspect.isclass(given) else type(given)
+    kind: Any = given if inspect.isclass(given) else type(given)
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values
     if kind.__module__ == "omtl.sklearn":

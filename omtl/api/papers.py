@@ -14,7 +14,8 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.views import Shown, View
-from omtl.experiment.config import option_files
+from omtl.experiment.composition import GROUPS
+from omtl.experiment.config import option_files, options
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
@@ -183,3 +184,20 @@ def _of_comment(path: Path) -> str:
     sentences = re.split(r"(?<=[^l]\.)\s+(?=[A-Z])|(?<=[a-z]:)\s+(?=[A-Z])", text)
     telling = (one for one in sentences if not one.startswith("Of no paper"))
     return next(telling, "").rstrip(".:")
+
+
+def known_names() -> dict[str, list[str]]:
+    """Return the names that each argument of the command line accepts, by the argument."""
+    tables, figures = list(descriptions("table")), list(descriptions("figure"))
+    return {
+        "table": tables,
+        "tables": tables,
+        "figure": figures,
+        "what": [*tables, *figures],
+        "names": options("dataset"),
+        "kind": list(KINDS),
+        "selection": options("selection"),
+        "parallel": options("parallel"),
+        "search": options("search"),
+        "overrides": [f"{group}={name}" for group in GROUPS for name in options(group)],
+    }

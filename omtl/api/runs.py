@@ -15,8 +15,8 @@ from omtl.api.plots import draw_curves
 from omtl.api.views import Shown, View
 from omtl.experiment.composition import parsed
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.record import frame as frame_of
 from omtl.reproduction.record import distinct, line, play, shown
+from omtl.reproduction.record import frame as frame_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 
@@ -120,7 +120,7 @@ def label_of(record: Mapping[str, Any]) -> str:
     return f"{config['algorithm']['label']}{network}, {config['dataset']['label']}"
 
 
-def _number(row: Mapping[str, Any], metric: str) -> str:
+def _number(row: Mapping[Any, Any], metric: str) -> str:
     if (row.get("diverged") or 0) > 0:
         return "diverged"
     std = row.get(f"{metric}_std")

@@ -90,7 +90,9 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
     )
 
 
-def parallel_for(name: str = "threads", jobs: int | None = None, address: Any = None) -> Any:
+def parallel_for(
+    parallel: str = "threads", jobs: int | None = None, address: str | None = None
+) -> dict[str, Any]:
     """Return the config of a parallel engine.
 
     Raises
@@ -98,15 +100,15 @@ def parallel_for(name: str = "threads", jobs: int | None = None, address: Any = 
     UserError
         If there is none, or it takes no address.
     """
-    parallel = load_option("parallel", name)
+    found = load_option("parallel", parallel)
     if address is not None:
-        if "address" not in parallel:
+        if "address" not in found:
             raise UserError(
-                f"--parallel {name} runs on this machine only, so it takes no --address; "
+                f"--parallel {parallel} runs on this machine only, so it takes no --address; "
                 "use --parallel dask or ray"
             )
-        parallel = {**parallel, "address": address}
-    return resolve_jobs(parallel, jobs)
+        found = {**found, "address": address}
+    return resolve_jobs(found, jobs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,11 +193,8 @@ class Table(Shown):
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
         show(self.run.layout._replace(notes=[]), Console())
-        if self.is_cell:
-            lines = self.run.layout.notes
-        else:
-            lines = self.notes if full else self.summary
-        for line in lines:
+        all_notes = self.notes if full else self.summary
+        for line in self.run.layout.notes if self.is_cell else all_notes:
             say(line)
 
     def plot(self, ax: Axes | None = None) -> Axes:

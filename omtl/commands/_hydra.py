@@ -19,10 +19,10 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
-from omtl.commands._runs import print_runs
 from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, spelt_out
-from omtl.reproduction.record import FILE, collect, frame, line, play, write, write_table
+from omtl.reproduction.record import FILE, collect, line, play, write, write_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import CONF, home_folder
@@ -125,9 +125,9 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     records = {name: record for name, record in collect(folder).items() if name in mine}
     if not records:
         raise UserError("the sweep has nothing to run; give values that exist")
-    table = frame(records)
-    print_runs(table)
-    tell_written(write_table(table, folder / "sweep"))
+    swept = Runs(records)
+    swept.show()
+    tell_written(write_table(swept.frame, folder / "sweep"))
     failed = sum("failed" in record for record in records.values())
     if failed:
         print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)

@@ -9,6 +9,7 @@ from pathlib import Path
 from omtl.commands._options import tell_written
 from omtl.util.errors import UserError
 
+GROUP = "test my method"
 HELP = "create the files of a new learner, data set or paper, ready to run"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 

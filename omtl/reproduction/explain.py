@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import did_you_mean

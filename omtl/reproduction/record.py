@@ -112,7 +112,11 @@ def _mean_curve(results: Sequence[Result], curves: np.ndarray) -> dict[str, list
         return {}
     std = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.zeros(curves.shape[1])
     examples = results[0].arrays["seen"]
-    return {"examples": examples.tolist(), "mean": curves.mean(axis=0).tolist(), "std": std.tolist()}
+    return {
+        "examples": examples.tolist(),
+        "mean": curves.mean(axis=0).tolist(),
+        "std": std.tolist(),
+    }
 
 
 def line(record: Mapping[str, Any]) -> str:

@@ -195,7 +195,7 @@ def test_heat_map_of_wrong_groups_or_nothing(
     panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
     with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
-        make_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
+        measured_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
 
 
 def test_one_task_has_no_relations() -> None:

@@ -6,9 +6,9 @@ import io
 from itertools import pairwise
 
 import pytest
+from omtl.commands._grid import print_rows
 from rich.console import Console
 
-from omtl.commands._grid import print_rows
 from omtl.commands._main import main
 from omtl.compute import progress
 from omtl.compute.dry_run import Planned
