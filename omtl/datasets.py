@@ -58,7 +58,7 @@ class DataSet:
         What to cite (BibTeX), and the terms of use.
     real : bool
         Whether `y` are targets (regression).
-    spec : DataSetSpec
+    spec : DataSetSpec, optional
         How the experiments of the package load it again.
     """
 
@@ -71,7 +71,7 @@ class DataSet:
     citation: str = field(default="", repr=False)
     licence: str = field(default="", repr=False)
     real: bool = field(default=False, repr=False)
-    spec: DataSetSpec = field(kw_only=True, repr=False)
+    spec: DataSetSpec | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Return the name with the numbers of examples, features and tasks."""

@@ -64,7 +64,7 @@ def composed_run(
     if "algorithm" in objects:
         run = replace(run, algorithm=algorithm_of(objects["algorithm"]))
     if "dataset" in objects:
-        run = replace(run, dataset=data_set_of(objects["dataset"]).spec)
+        run = replace(run, dataset=spec_of(objects["dataset"]))
     return run if grid is None else replace(run, algorithm=searched(run.algorithm, grid))
 
 
@@ -200,6 +200,10 @@ def data_sets_of(given: Any) -> list[str | DataSet]:
     ]
 
 
-def spec_of(data: str | DataSet) -> DataSetSpec:
-    """Return the specification of a data set."""
-    return DataSetSpec.named(data) if isinstance(data, str) else data.spec
+def spec_of(given: Any) -> DataSetSpec:
+    """Return how a data set is loaded; one that was made by hand is written to a file first."""
+    data = data_set_of(given)
+    if data.spec is None:
+        data = datasets.from_arrays(*data.arrays, name=data.name)
+    assert data.spec is not None
+    return data.spec

@@ -106,7 +106,7 @@ class View:
         console.print(table)
         if left_out := [head.strip() for head in self.heads if head not in kept]:
             names = ", ".join(dict.fromkeys(left_out))
-            console.print(Text(f"not shown here for lack of width: {names}"))
+            console.print(Text(f"not shown here: {names}"))
 
     def _grid(self, heads: Sequence[str], wraps: bool = False) -> Any:
         from rich import box

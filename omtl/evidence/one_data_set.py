@@ -27,7 +27,7 @@ from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
 from omtl.experiment.playing import learner_class
-from omtl.experiment.selection import HONEST, as_played
+from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import Result, import_fault
 from omtl.measures.correction import holm
@@ -160,8 +160,8 @@ class Compared:
 def default_selection(metric: str) -> str:
     """Return the rule without hindsight that chooses for a metric."""
     if metric in ("absolute_error", "square_error", "test_absolute_error"):
-        return "prefix_absolute"
-    return "cv5" if metric == "auc" else HONEST
+        return "progressive_absolute"
+    return "cv5" if metric == "auc" else "progressive"
 
 
 def check_metric(rule: SelectionSpec, metric: Metric) -> None:

@@ -92,7 +92,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     """
     every = planned(table, request)
     cells, run = stored_or_published(only(every, name), request)
-    name = names_of(every)[cells.index[0]]
+    name = names_of(every)[list(every.index).index(cells.index[0])]
     of, [cell] = description_of(cells), each_cell(cells)
     odd = suspects(table).get(places_in(cells)[0], [])
     facts: dict[str, Any] = {

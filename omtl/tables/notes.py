@@ -38,7 +38,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
-        *(f"suspect in print (omtl proofread) — {text}" for text in by_row(chain(*odd))),
+        *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
         *_conditional(cells),
         *_same_readings(cells, of),
         *_placebo_test(cells, of),

@@ -185,9 +185,7 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_heat_map_of_wrong_groups_or_nothing(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_heat_map_of_wrong_groups_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups that do not add up are said to be wrong; what is not stored is missing."""
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
     assert [panel.parts for panel in shown] == [(), ()]
@@ -195,7 +193,7 @@ def test_heat_map_of_wrong_groups_or_nothing(
     panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
     with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
-        measured_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store), tmp_path)
+        measured_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store))
 
 
 def test_one_task_has_no_relations() -> None:

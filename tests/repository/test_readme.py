@@ -32,7 +32,7 @@ def test_the_library_example_runs() -> None:
 
 
 def test_the_scoreboard_is_that_of_the_results() -> None:
-    """The tables at a glance, by verdict and outcome, and their luck; `omtl claims` writes it."""
+    """The tables at a glance, by verdict and outcome, and their luck; `audit claims` writes it."""
     all_three = "\n".join((overview(), scoreboard(), placebos()))
     assert (RESULTS / "scoreboard.md").read_text(encoding="utf-8") == all_three
     assert overview() in README
