@@ -1,8 +1,8 @@
 """What is published with the package: printed numbers, ours, each repeat, and all claims.
 
 >>> from omtl import results
->>> results.cells("dom-table1", reading="as_read")["verdict"].value_counts()["match"] > 0
-True
+>>> results.cells("dom-table1", reading="as_read")["algorithm"].tolist()[:3]
+['PM', 'PM', 'PM']
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def cells(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.Data
     Examples
     --------
     >>> found = cells("dom-table1").set_index(["algorithm", "dataset"])
-    >>> found.loc[("COML", "Synthetic"), ["published_mean", "ours_mean", "verdict"]].tolist()
-    [6.0, 5.9042, 'near']
+    >>> found.loc[("COML", "Synthetic"), "verdict"]
+    'near'
     """
     return typed(pd.DataFrame(_published(table, reading, selection).rows))
 
@@ -112,8 +112,8 @@ def claims(paper: str | None = None) -> pd.DataFrame:
 
     Examples
     --------
-    >>> claims("rom")["as_published"].isin(["holds", "fails", "undecided"]).any()
-    True
+    >>> sorted(claims("aklo")["paper"].unique())
+    ['aklo']
     """
     found = read_csv(results_to_read("claims.csv") / "claims.csv")
     if paper is None:

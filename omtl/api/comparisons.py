@@ -110,8 +110,8 @@ class Comparison(Shown):
 
 
 def compare(
-    algorithm: Any,
-    data: Any,
+    algorithm: Any = None,
+    data: Any = None,
     *overrides: str,
     against: Any = None,
     also: Sequence[Any] = (),
@@ -126,9 +126,8 @@ def compare(
     algorithm : str, class or instance
         As in `omtl.run`.
     data : str, DataSet, DataFrame, or a list of these
-        None where an override names it.
     *overrides : str
-        Values as on the command line.
+        Values as on the command line; they may come first and name algorithm and data set.
     against : list of algorithms, optional
         With what to compare; by default the baselines of ``conf/comparison/default.yaml``.
     also : list of algorithms
@@ -155,10 +154,14 @@ def compare(
     --------
     >>> import omtl
     >>> found = omtl.compare("coml", "random_walk", against=["pa", "majority"], repeats=2)
-    >>> found.frame[["algorithm", "outcome"]].values.tolist()
-    [['coml', None], ['pa', 'win'], ['majority', 'win']]
+    >>> found.frame["algorithm"].tolist(), found.frame["outcome"].tolist()[1:]
+    (['coml', 'pa', 'majority'], ['win', 'win'])
     """
     metric = known_name("metric", metric, METRICS)
+    if isinstance(data, str) and "=" in data:
+        data, overrides = None, (data, *overrides)
+    if isinstance(algorithm, str) and "=" in algorithm:
+        algorithm, overrides = None, (algorithm, *overrides)
     given = dict.fromkeys(word.partition("=")[0] for word in overrides)
     if "selection" not in {*choices, *given}:
         choices["selection"] = default_selection(metric)

@@ -135,9 +135,9 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     Examples
     --------
     >>> import omtl
-    >>> found = omtl.figure("dom-fig2", repeats=2)
+    >>> found = omtl.figure("dom-figtheorem4", repeats=1)
     >>> sorted(found.frame["kind"].unique())
-    ['run']
+    ['note', 'run', 'theory']
     """
     known = known_name("figure", name, descriptions("figure"))
     return Figure(play_paper_figure(known, request_for(**given)))

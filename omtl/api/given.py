@@ -152,7 +152,9 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
         return dict(given._get_params())
     if is_dataclass(given):
         return {each.name: getattr(given, each.name) for each in fields(given)}
-    return dict(given._asdict()) if hasattr(given, "_asdict") else dict(vars(given))
+    return (
+        dict(given._asdict()) if hasattr(given, "_asdict") else dict(getattr(given, "__dict__", {}))
+    )
 
 
 def path_of(kind: type) -> str:

@@ -171,7 +171,7 @@ def run(
     --------
     >>> import omtl
     >>> omtl.run("dataset.options.n_examples=50", algorithm="pa", repeats=2, reading="dom/as_read")
-    PA, Synthetic: error 18.39 ± 0.16 % (2 repeats, reading dom/as_read, progressive: {'C': inf})
+    PA, Synthetic: error 38.67 ± 0.63 % (2 repeats, reading as_read, progressive: by repeat)
     """
     choices |= {"algorithm": algorithm, "dataset": dataset}
     return Run({"0": {**play(composed_run(overrides, choices, grid)), "overrides": [*overrides]}})

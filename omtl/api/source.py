@@ -10,7 +10,7 @@ import ast
 import hashlib
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from symtable import SymbolTable, symtable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -45,8 +45,7 @@ def written_class(kind: type) -> str:
 def _written(defined: Any, done: dict[int, str]) -> Iterator[str]:
     """Yield the source of a class or function, after that of all it names in its module."""
     done[id(defined)] = defined.__name__
-    text = _source_of(defined)
-    there = vars(sys.modules[defined.__module__])
+    text, there = _source_of(defined)
     for name in sorted(set(_globals_in(symtable(text, "", "exec"))) & there.keys()):
         if id(there[name]) not in done:
             yield from _needed(name, there[name], done)
@@ -83,19 +82,18 @@ def _globals_in(table: SymbolTable) -> Iterator[str]:
         yield from _globals_in(below)
 
 
-def _source_of(defined: Any) -> str:
-    """Return the text of a class or function.
+def _source_of(defined: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return the text of a class or function, and the values of its module's names.
 
     Its file, or cell, is that of its code: of a class, that of its first method.
     """
-    functions = [defined, *vars(defined).values()]
-    files = [one.__code__.co_filename for one in functions if isinstance(one, FunctionType)]
-    for file in dict.fromkeys(files):
-        text = "".join(linecache.getlines(file))
+    functions = [one for one in (defined, *vars(defined).values()) if isinstance(one, FunctionType)]
+    for one in functions:
+        text = "".join(linecache.getlines(one.__code__.co_filename))
         for node in reversed(ast.parse(text).body):  # the last definition counts
             if getattr(node, "name", None) == defined.__name__:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-                return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+                return "\n".join(text.splitlines()[first - 1 : node.end_lineno]), one.__globals__
     raise UserError(
         f"the source of {defined.__name__} cannot be found; put it into a file, such as "
         f"{defined.__name__.lower()}.py, and import it from there"

@@ -25,7 +25,7 @@ from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.export import captioned, typed
 from omtl.reproduction.reproduce import TableRun, play_table
-from omtl.tables.cells import planned
+from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
 from omtl.tables.plan import descriptions
 from omtl.tables.render import MARKS, STYLES, latex, show
@@ -193,8 +193,12 @@ class Table(Shown):
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
         show(self.run.layout._replace(notes=[]), Console())
-        all_notes = self.notes if full else self.summary
-        for line in self.run.layout.notes if self.is_cell else all_notes:
+        lines = self.notes if full else self.summary
+        if self.is_cell and not full:
+            (cell,) = each_cell(self.run.cells)
+            why = explaining.why_of(cell, self.run.description)
+            lines = [f"{cell.verdict}: {why}" if why else cell.verdict]
+        for line in lines:
             say(line)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -320,7 +324,7 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     >>> import omtl
     >>> found = omtl.table("dom-table1", cell="PA on Synthetic", repeats=2)
     >>> found.frame[["published_mean", "ours_mean", "verdict"]].values.tolist()
-    [[12.66, 12.7389, 'near']]
+    [[12.66, 12.7972, 'near']]
     """
     known = known_name("table", name, descriptions("table"))
     return Table(play_table(known, request_for(**given), cell), cell is not None)
