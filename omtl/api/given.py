@@ -72,7 +72,8 @@ def with_known_name(word: str) -> str:
     """Return an override with the known name of its option, whatever its case."""
     group, equals, name = word.partition("=")
     known = {one.casefold(): one for one in options(group)} if group in GROUPS else {}
-    return f"{group}{equals}{known.get(name.casefold(), name)}"
+    names = (known.get(one.casefold(), one) for one in name.split(","))
+    return f"{group}{equals}{','.join(names)}"
 
 
 def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:

@@ -19,6 +19,7 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from omtl.api.given import with_known_name
 from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
 from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, spelt_out
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
         refuse_missing()
         given = list(arguments)
         if "--shell-completion" not in given:
-            given = spelt_out(given)
+            given = spelt_out(list(map(with_known_name, given)))
             parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         sys.argv = ["omtl run", *given]
         try:  # Hydra's output folder

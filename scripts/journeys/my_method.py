@@ -1,6 +1,5 @@
 """A method of one's own in a script or notebook: from a class and a frame to LaTeX and curves."""
 
-# ruff: noqa: D101, D102, ANN001, ANN201
 from dataclasses import dataclass
 
 import numpy as np

@@ -39,9 +39,9 @@ def test_the_output_shown_is_that_of_the_command(
 ) -> None:
     """Line by line, on a terminal of 100 columns."""
     monkeypatch.setenv("COLUMNS", "100")
-    (shown,) = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
-    command, _, output = shown.partition("\n")
-    assert main(shlex.split(command)[2:]) == 0
+    shown = re.findall(r"```sh\n(.*)\n```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
+    ((commands, output),) = shown
+    assert main(shlex.split(commands.splitlines()[-1])[1:]) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines == output.rstrip().splitlines()
 
