@@ -201,7 +201,7 @@ def submit(
 
 
 def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:
-    """Replay a sample of a submission's numbers and print what came of it; return whether all agree.
+    """Replay a sample of a submission's numbers, print what came of it, return whether all agree.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
     """Return the hyper-parameters of an instance."""
     if hasattr(given, "get_params"):  # scikit-learn; the defaults are its own affair
         defaults = type(given)().get_params(deep=False)
-        values = given.get_params(deep=False)
+        values: dict[str, Any] = given.get_params(deep=False)
         if type(given).__module__ != "omtl.sklearn":
             values = {key: one for key, one in values.items() if one != defaults[key]}
         return values

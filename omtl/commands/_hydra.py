@@ -82,7 +82,7 @@ def _job(config: DictConfig) -> float:
         played()
     elif status := ended(played):
         sys.exit(status)
-    return record["returns"]
+    return float(record["returns"])
 
 
 def main(arguments: Sequence[str]) -> int:

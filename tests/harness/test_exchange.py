@@ -231,6 +231,7 @@ def test_commands_push_pull_and_prune(
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
     assert main(["store", "pull", archive]) == 0
     assert "2 units, 2 of them new; 2 belong to the installed code" in capsys.readouterr().out
+    assert main(["store", "verify"]) == 0
     assert main(["store", "prune", "--dry-run"]) == 0
     assert "0 units would be removed, 2 kept" in capsys.readouterr().out
     assert main(["store", "pull", str(tmp_path / "nothing")]) == 2

@@ -15,7 +15,7 @@ from pages import PAGES, lines_of
 from omtl.util.paths import RESULTS, ROOT
 
 JOURNEYS = sorted((ROOT / "scripts" / "journeys").glob("*.sh"))
-PROGRAMS = sorted((ROOT / "scripts" / "journeys").glob("*.py"))
+PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 
 CORE_ALONE = """
 import sys
