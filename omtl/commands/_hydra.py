@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     def handed_over() -> int:
         refuse_missing()
         given = list(arguments)
-        if "--shell-completion" not in given:
+        if not {"--shell-completion", "--hydra-help"} & set(given):
             given = spelt_out(list(map(with_known_name, given)))
             parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         sys.argv = ["omtl run", *given]

@@ -86,7 +86,7 @@ def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]
     ("words", "ignored"),
     [
         ("board --from-results --jobs 2", "--jobs"),
-        ("board --verify mine.json --seed 3", "--seed"),
+        ("board --verify mine.json --data landmine", "--data"),
         ("export landmine --seed 3", "--seed"),
         ("export --bibtex algorithm=coml --to paper", "--to"),
         ("store push units.omtl --reading as_written", "--reading"),
