@@ -24,6 +24,7 @@ SITE = ROOT / ".omtl" / "docs"
 SNIPPETS = ROOT / ".omtl" / "pages"
 """Parts of pages that are generated before they are built."""
 
+
 def front_board() -> str:
     """Return the tables at a glance, with links to the pages of results."""
     return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", overview())
