@@ -28,7 +28,7 @@ from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.paths import kept
+from omtl.util.paths import home_folder
 from omtl.util.seeds import generator
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
 
 def _from_file(name: str, content: bytes, kind: str, given: dict[str, Any]) -> DataSet:
     """Write a table's file to the cache, named by its hash, and load it."""
-    path = kept() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+    path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
     if not path.exists():
         write_whole(path, content)
     spec = DataSetSpec(

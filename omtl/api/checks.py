@@ -65,7 +65,7 @@ def findings_of(learner: Any) -> Iterator[dict[str, Any]]:
     named = [(type(learner).__name__, learner)]
     if isinstance(learner, Path) or str(learner).endswith((".py", ".yaml")):
         file = Path(learner)
-        user_folder.use(file.absolute().parents[1 if file.suffix == ".yaml" else 0])
+        user_folder.use_folder(file.absolute().parents[1 if file.suffix == ".yaml" else 0])
         named = list(learners_in(file))
     elif isinstance(learner, str | type) or type(learner).__module__ == "omtl.sklearn":
         user_folder.find()

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF, kept
+from omtl.util.paths import CONF, home_folder
 
 VARIABLE = "OMTL_OWN"
 
@@ -70,7 +70,7 @@ def find() -> None:
 
 def written_folder() -> Path:
     """Return the folder of modules that are written for classes of notebooks and scripts."""
-    return kept() / "written"
+    return home_folder() / "written"
 
 
 def _module_folders() -> list[Path]:
