@@ -33,22 +33,22 @@ reproduce: $(VENV)/run ## reproduce every table and figure
 	@$(OMTL) reproduce $(OPTIONS)
 
 readings: $(VENV)/run ## search the readings of a table (TABLE=dom-table1)
-	@$(OMTL) readings '$(TABLE)' $(REPEATED) $(PARALLEL)
+	@$(OMTL) audit readings '$(TABLE)' $(REPEATED) $(PARALLEL)
 
 claims: $(VENV)/run ## write the ledger of all claims and the audit of the theorems
-	@$(OMTL) claims
+	@$(OMTL) audit claims
 
 statistics: $(VENV)/run ## test a table's claims, rank its algorithms (TABLE=dom-table1)
-	@$(OMTL) statistics '$(TABLE)' $(REQUEST)
+	@$(OMTL) audit statistics '$(TABLE)' $(REQUEST)
 
 hindsight: $(VENV)/run ## measure how much of each margin comes from tuning in hindsight
-	@$(OMTL) hindsight
+	@$(OMTL) audit hindsight
 
 report: $(VENV)/run ## write all results as a static site in .omtl/site
 	@$(OMTL) report
 
 verify: $(VENV)/run ## recompute random cells, compare every digit with results/ (CELLS=n TABLE=id)
-	@$(OMTL) verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),'$(TABLE)')
+	@$(OMTL) audit verify --seed '$(SEED)' $(if $(CELLS),--cells '$(CELLS)') $(if $(TABLE),'$(TABLE)')
 
 data: $(VENV)/run ## fetch all data files
 	@$(OMTL) fetch

@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +23,18 @@ from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.data_sets import check_options, module_of
+from omtl.experiment.schema import Frozen, choose
 from omtl.experiment.specs import DataSetSpec
+from omtl.util import user_folder
 from omtl.util.errors import UserError
+from omtl.util.files import write_whole
+from omtl.util.paths import home_folder
 from omtl.util.seeds import generator
 
-__all__ = ["DataSet", "load", "names"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DataSet", "from_arrays", "from_frame", "load", "names"]
 
 TASK = "task"
 """The feature that names the task of a river example."""
@@ -49,6 +58,8 @@ class DataSet:
         What to cite (BibTeX), and the terms of use.
     real : bool
         Whether `y` are targets (regression).
+    spec : DataSetSpec, optional
+        How the experiments of the package load it again.
     """
 
     name: str
@@ -60,6 +71,25 @@ class DataSet:
     citation: str = field(default="", repr=False)
     licence: str = field(default="", repr=False)
     real: bool = field(default=False, repr=False)
+    spec: DataSetSpec | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """Return the name with the numbers of examples, features and tasks."""
+        rows, columns = self.X.shape
+        return f"<DataSet {self.name}: {rows} examples, {columns} features, {self.n_tasks} tasks>"
+
+    @property
+    def arrays(self) -> tuple[np.ndarray | sparse.csr_array, np.ndarray, np.ndarray]:
+        """Features, labels and tasks: ``X, y, task = data.arrays``."""
+        return self.X, self.y, self.task
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each example: its features, its ``label`` and its ``task``."""
+        import pandas as pd
+
+        X = self.X.toarray() if isinstance(self.X, sparse.csr_array) else self.X
+        names = [f"x{number}" for number in range(1, X.shape[1] + 1)]
+        return pd.DataFrame(X, columns=names).assign(label=self.y, task=self.task)
 
     @property
     def n_tasks(self) -> int:
@@ -119,6 +149,7 @@ class DataSet:
 
 def names() -> list[str]:
     """Return the names of the data sets, including those of the user's own folder."""
+    user_folder.find()
     return options("dataset")
 
 
@@ -141,20 +172,142 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     ------
     UserError
         If the name or an option is wrong, or a file cannot be downloaded.
+
+    Examples
+    --------
+    >>> load("random_walk", n_examples=100)
+    <DataSet random_walk: 900 examples, 100 features, 9 tasks>
     """
-    spec = DataSetSpec.named(name)
+    spec = DataSetSpec.named(choose("dataset", name, names()))
+    spec = replace(spec, options=Frozen({**spec.options, **changed}))
+    if not prepared:
+        spec = replace(spec, normalise="none", bias=False)
+    return _loaded(spec, seed)
+
+
+def from_arrays(X: Any, y: Any, task: Any, *, name: str = "my_data") -> DataSet:
+    """Return the data set of arrays, for `omtl.run`, `omtl.compare` and `omtl.board`.
+
+    The arrays are copied to a file in the package's cache, from which worker processes read them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_examples, n_features)
+        Numbers. They are used as they are: scale them and add a constant feature if need be.
+    y : array-like of shape (n_examples,)
+        Two different labels; the greater one is positive.
+    task : array-like of shape (n_examples,)
+        The task of each example: names or whole numbers.
+    name : str
+        What to call the data set.
+
+    Raises
+    ------
+    UserError
+        If the arrays do not fit together, or are no such data.
+
+    Examples
+    --------
+    >>> from_arrays([[0.5, 1.0], [2.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 0], list("aabb"))
+    <DataSet my_data: 4 examples, 2 features, 2 tasks>
+    """
+    X = np.asarray(X.toarray() if sparse.issparse(X) else X)
+    y, task = np.asarray(y), np.asarray(task)
+    if task.dtype == object:
+        task = task.astype(str)
+    arrays = {"X": X, "y": _signs(y, name), "task": task}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return _from_file(name, file.getvalue(), "npz", {})
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str = "label",
+    task: str = "task",
+    features: Sequence[str] | None = None,
+    name: str = "my_data",
+) -> DataSet:
+    """Return the data set of a frame with a row for each example (`from_arrays`).
+
+    Parameters
+    ----------
+    frame : DataFrame
+    label, task : str
+        The columns with labels, of two different values, and with the names of tasks.
+    features : sequence of str, optional
+        The columns with features; by default all others.
+    name : str
+        What to call the data set.
+
+    Raises
+    ------
+    UserError
+        If a column is lacking, or is no such data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = {"age": [20, 80, 35, 41], "ill": [0, 1, 0, 1], "clinic": ["A", "A", "B", "B"]}
+    >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
+    <DataSet clinics: 4 examples, 1 features, 2 tasks>
+    """
+    for column in (label, task):
+        if column not in frame:
+            raise UserError(
+                f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
+            )
+    signs = _signs(frame[label].to_numpy(), name)
+    content = frame.assign(**{label: signs}).to_parquet(index=False)
+    columns = {"label": label, "task": task}
+    return _from_file(
+        name, content, "parquet", columns if features is None else {**columns, "features": features}
+    )
+
+
+def _signs(y: np.ndarray, name: str) -> np.ndarray:
+    """Return labels as -1 and +1."""
+    try:
+        kinds = np.unique(y)
+    except TypeError as fault:
+        raise UserError(f"{name}: the labels are of different types; make them alike") from fault
+    if kinds.size != 2:
+        raise UserError(f"{name}: there must be two different labels, not {kinds.size}")
+    return np.where(y == kinds[1], 1, -1)
+
+
+def _from_file(name: str, content: bytes, kind: str, given: dict[str, Any]) -> DataSet:
+    """Write a table's file to the cache, named by its hash, and load it."""
+    path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+    if not path.exists():
+        write_whole(path, content)
+    spec = DataSetSpec(
+        name=name,
+        module="table_file",
+        label=name,
+        options=Frozen({"path": str(path.absolute()), **given}),
+        normalise="none",
+        bias=False,
+    )
+    return _loaded(spec, 0)
+
+
+def _loaded(spec: DataSetSpec, seed: int) -> DataSet:
+    """Load the data set of a specification."""
     module = module_of(spec)
-    given: dict[str, Any] = {**spec.options, **changed}
-    check_options(options_of(module), given, name)
+    given: dict[str, Any] = dict(spec.options)
+    check_options(options_of(module), given, spec.name)
     if getattr(module, "SYNTHETIC", False):
-        given["rng"] = generator(seed, of="draw", dataset=name, draw=0)
+        given["rng"] = generator(seed, of="draw", dataset=spec.name, draw=0)
     try:
         tasks = load_module(module, given)
     except (TypeError, ValueError) as fault:
-        raise UserError(f"dataset {name}: options {changed} do not fit ({fault})") from fault
-    tasks = prepare(tasks, spec.normalise, spec.bias) if prepared else tasks
+        options = dict(spec.options)
+        raise UserError(f"dataset {spec.name}: options {options} do not fit ({fault})") from fault
+    tasks = prepare(tasks, spec.normalise, spec.bias)
     return DataSet(
-        name=name,
+        name=spec.name,
         label=spec.label,
         X=tasks.X,
         y=tasks.y,
@@ -163,4 +316,5 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
         citation=getattr(module, "CITATION", ""),
         licence=getattr(module, "LICENCE", ""),
         real=getattr(tasks, "real", False),
+        spec=spec,
     )

@@ -2,6 +2,8 @@
 
 A command's module has
 
+``GROUP``
+    what people come for, one of `omtl.commands._main.GROUPS`;
 ``HELP``
     what it does, in one line;
 ``EXAMPLES``
@@ -11,7 +13,7 @@ A command's module has
 ``run(options)``
     which runs the command and returns the exit status (`omtl.util.status`), or None for success.
 
-A module imports nothing heavy at the top, so that help appears at once. Commands are thin wrappers
-around the code that make and Hydra use too. Modules whose names begin with ``_`` are shared by the
-commands.
+A package has the commands below it in files of its own: ``omtl store push``. Modules import nothing
+heavy at the top, so that help appears at once. Commands are thin: what they do is in `omtl.api`,
+for Python as for make and Hydra. Modules whose names begin with ``_`` are shared by the commands.
 """

@@ -19,10 +19,11 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from omtl.api.given import with_known_name
+from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
-from omtl.commands._runs import print_runs
 from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, spelt_out
-from omtl.reproduction.record import FILE, collect, frame, line, play, write, write_table
+from omtl.reproduction.record import FILE, collect, line, play, write, write_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import CONF, home_folder
@@ -81,7 +82,7 @@ def _job(config: DictConfig) -> float:
         played()
     elif status := ended(played):
         sys.exit(status)
-    return record["returns"]
+    return float(record["returns"])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -98,8 +99,8 @@ def main(arguments: Sequence[str]) -> int:
     def handed_over() -> int:
         refuse_missing()
         given = list(arguments)
-        if "--shell-completion" not in given:
-            given = spelt_out(given)
+        if not {"--shell-completion", "--hydra-help"} & set(given):
+            given = spelt_out(list(map(with_known_name, given)))
             parsed([w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))])
         sys.argv = ["omtl run", *given]
         try:  # Hydra's output folder
@@ -125,9 +126,9 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     records = {name: record for name, record in collect(folder).items() if name in mine}
     if not records:
         raise UserError("the sweep has nothing to run; give values that exist")
-    table = frame(records)
-    print_runs(table)
-    tell_written(write_table(table, folder / "sweep"))
+    swept = Runs(records)
+    swept.show()
+    tell_written(write_table(swept.frame, folder / "sweep"))
     failed = sum("failed" in record for record in records.values())
     if failed:
         print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)

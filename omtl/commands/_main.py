@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any, NoReturn
 
 import omtl.commands
@@ -19,6 +21,9 @@ from omtl.util.user_folder import refuse_missing
 
 PROGRAM = "omtl"
 
+GROUPS = ("check a paper", "test my method", "look behind the numbers", "manage")
+"""What people come for; each command says in which of these it belongs."""
+
 EXTRAS = {
     "report": ("jinja2", "markdown_it"),
     "engines": ("dask", "distributed", "ray"),
@@ -26,13 +31,32 @@ EXTRAS = {
 }
 """The extra of the package that installs a module; ``harness`` installs all others."""
 
+SHELLS = ("bash", "zsh", "tcsh")
+
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a mistake in one line."""
+    """A parser that reports a mistake in one line, and lists commands by what they are for."""
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read more, and exit."""
         self.exit(WRONG_USE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def format_help(self) -> str:
+        """Return the help, with commands in their groups."""
+        if (package := self.get_default("package")) is None:
+            return super().format_help()
+        found = {module.__name__.rpartition(".")[2]: module for module in modules_in(package)}
+        lines = [f"usage: {self.prog} COMMAND ...", "", str(self.description)]
+        for group in dict.fromkeys((*GROUPS, *(module.GROUP for module in found.values()))):
+            named = {name: one for name, one in found.items() if group == one.GROUP}
+            if named:
+                lines += ["", f"{group}:"]
+                lines += [f"  {name:12}{module.HELP}" for name, module in named.items()]
+        more = f"\n`{self.prog} COMMAND --help` shows options and examples"
+        if self.prog == PROGRAM:
+            more += f"; `{PROGRAM} --version` the version"
+            more += f"; `{PROGRAM} --completion {{{','.join(SHELLS)}}}` a shell's completion script"
+        return "\n".join([*lines, f"{more}."]) + "\n"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Report a wrong choice like wrong names elsewhere, in every version of Python."""
@@ -57,43 +81,105 @@ class Version(argparse.Action):
         parser.exit()
 
 
+class Completion(argparse.Action):
+    """Prints a shell's script that completes commands, options and names."""
+
+    def __call__(self, parser: Any, _: Any, shell: Any, *__: Any) -> NoReturn:
+        """Print the script and exit."""
+        import shtab
+
+        from omtl.api.papers import known_names
+
+        known, waiting = known_names(), [parser]
+        while waiting:
+            for action in waiting.pop()._actions:
+                if isinstance(action, argparse._SubParsersAction):
+                    waiting += action.choices.values()
+                elif action.choices is None and action.dest in known:
+                    action.choices = known[action.dest]
+        print(shtab.complete(parser, shell=shell))
+        raise SystemExit(DONE)
+
+
+def modules_in(package: ModuleType) -> Iterator[ModuleType]:
+    """Yield the modules of a package's commands."""
+    for found in sorted(iter_modules(package.__path__), key=lambda found: found.name):
+        if not found.name.startswith("_"):
+            yield import_module(f"{package.__name__}.{found.name}")
+
+
 def command_names() -> list[str]:
-    """Return the names of all commands."""
-    names = (module.name for module in iter_modules(omtl.commands.__path__))
-    return sorted(name for name in names if not name.startswith("_"))
+    """Return all commands as they are typed: ``table``, ``store push``."""
+    return [words for words, _ in _commands(omtl.commands, "")]
+
+
+def _commands(package: ModuleType, before: str) -> Iterator[tuple[str, ModuleType]]:
+    for module in modules_in(package):
+        words = before + module.__name__.rpartition(".")[2]
+        if hasattr(module, "run"):
+            yield words, module
+        else:
+            yield from _commands(module, f"{words} ")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
-        prog=PROGRAM, description="The reproduction harness for online multi-task learning."
+        prog=PROGRAM,
+        description="Reproduce papers on online multi-task learning, and compare your own method.",
     )
     top.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in command_names():
-        module = import_module(f"omtl.commands.{name}")
+    top.add_argument(
+        "--completion", action=Completion, choices=SHELLS, help="print a shell's completion script"
+    )
+    _add_commands(top, omtl.commands)
+    return top
+
+
+def _add_commands(above: argparse.ArgumentParser, package: ModuleType) -> None:
+    above.set_defaults(package=package)
+    commands = above.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in modules_in(package):
+        name = module.__name__.rpartition(".")[2]
+        about = f"{module.HELP[0].upper()}{module.HELP[1:]}."
+        command = commands.add_parser(name, help=module.HELP, description=about)
+        if not hasattr(module, "run"):
+            _add_commands(command, module)
+            continue
         examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
-        command = commands.add_parser(
-            name,
-            help=module.HELP,
-            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
-            epilog="\n".join(["examples:", *examples]),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        command.epilog = "\n".join(["examples:", *examples])
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_options(command)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
-        command.set_defaults(run=module.run)
-    return top
+        command.set_defaults(run=module.run, words=command.prog, package=None)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of a command line; if it is wrong, exit with a message."""
     options, rest = parser().parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
-        Parser(prog=f"{PROGRAM} {options.command}").error(f"unknown arguments: {' '.join(rest)}")
+        Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}")
     elif rest:  # overrides after an option
         options.overrides += rest
     return options
+
+
+def _ended_dry(options: argparse.Namespace) -> int:
+    """Run a command that only plans; print what it would compute."""
+    from omtl.compute.dry_run import Planned
+    from omtl.util.screen import say
+
+    try:
+        return options.run(options) or DONE
+    except Planned as plan:
+        table, seconds = getattr(options, "table", ""), None
+        if table:
+            from omtl.tables.published_results import seconds_per_unit
+
+            seconds = seconds_per_unit(table)
+        named = table or getattr(options, "figure", "")
+        say(f"{named}: {plan.summary(seconds)}".removeprefix(": "))
+        return DONE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,18 +192,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parse(arguments)
         if options.debug:
             debug()
-        if getattr(options, "dry_run", False):
+        is_dry = getattr(options, "dry_run", False)
+        if is_dry:
             os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
-            return options.run(options) or DONE
+            return _ended_dry(options) if is_dry else options.run(options) or DONE
         except ModuleNotFoundError as fault:
             lacking = str(fault.name)
             if lacking.startswith("omtl"):
                 raise
             extra = next((extra for extra, names in EXTRAS.items() if lacking in names), "harness")
             raise UserError(
-                f"omtl {options.command} needs {lacking}, which is not installed: "
+                f"{options.words} needs {lacking}, which is not installed: "
                 f"pip install 'omtl[{extra}]'"
             ) from fault
 

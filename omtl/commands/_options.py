@@ -14,12 +14,16 @@ FLAGS = {
     "times": "replace the times in results/ with those just measured; default: keep them",
     "all": "include the cells that take hours; default: they are missing, with the reason",
     "json": "print JSON, for scripts",
+    "full": "show all notes, not a summary",
 }
 """Options without a value that several commands have, with their help."""
 
 REQUEST = ("reading", "repeats", "seed", "selection")
-PARALLEL = ("jobs", "parallel", "address")
+PARALLEL = ("parallel", "jobs", "address")
 """The names of the options of `add_request_options` and `add_parallel_options`."""
+
+ASKED = (*REQUEST, *PARALLEL, "one_draw", "times")
+"""The options that a request for a table or figure consists of, if a command has them."""
 
 MOST = 100_000
 """The largest count that an option takes; of more repeats, planning alone takes minutes."""
@@ -77,13 +81,18 @@ def add_request_options(command: argparse.ArgumentParser) -> None:
         help="the paper's repeats, for each of which some tables play several; "
         "default: as many as published",
     )
-    command.add_argument("--seed", type=natural, default=0, help="default: 0")
-    command.add_argument("--selection", help="default: the table's own")
+    command.add_argument(
+        "--seed", type=natural, default=0, help="seed of shuffles and draws; default: 0"
+    )
+    command.add_argument(
+        "--selection",
+        help="the rule that chooses hyper-parameters, in conf/selection; default: the table's own",
+    )
 
 
 def add_parallel_options(command: argparse.ArgumentParser) -> None:
     """Add what says by which workers units are computed."""
-    command.add_argument("--jobs", type=positive, help="default: one per core")
+    command.add_argument("--jobs", type=positive, help="number of workers; default: one per core")
     command.add_argument(
         "--parallel",
         default="threads",
@@ -123,39 +132,15 @@ def refuse_ignored(
             raise UserError(f"{why}; leave --{name.replace('_', '-')} out")
 
 
-def parallel_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the config of the parallel engine."""
-    from omtl.experiment.config import load_option, resolve_jobs
-    from omtl.util.errors import UserError
-
-    parallel = load_option("parallel", options.parallel)
-    if options.address is not None:
-        if "address" not in parallel:
-            raise UserError(
-                f"--parallel {options.parallel} runs on this machine only, so it takes "
-                "no --address; use --parallel dask or ray"
-            )
-        parallel = {**parallel, "address": options.address}
-    return resolve_jobs(parallel, options.jobs)
+def given_request(options: argparse.Namespace) -> dict[str, Any]:
+    """Return which numbers are wanted, as `omtl.api.tables.RequestOptions`."""
+    given = {name: getattr(options, name) for name in ASKED if hasattr(options, name)}
+    return given | ({"slow": options.all} if hasattr(options, "all") else {})
 
 
-def request_of(options: argparse.Namespace) -> Any:
-    """Return the options as an `omtl.tables.request.Request`."""
-    from omtl.experiment.specs import SelectionSpec
-    from omtl.tables.request import Request
-
-    if options.selection is not None:
-        SelectionSpec.named(options.selection)  # report a wrong name before computing
-    return Request(
-        reading=options.reading,
-        repeats=options.repeats,
-        seed=options.seed,
-        selection=options.selection,
-        parallel=parallel_of(options) if hasattr(options, "parallel") else {},
-        one_draw=getattr(options, "one_draw", False),
-        times=getattr(options, "times", False),
-        slow=getattr(options, "all", False),
-    )
+def given_parallel(options: argparse.Namespace) -> dict[str, Any]:
+    """Return by which workers units are computed."""
+    return {name: getattr(options, name) for name in PARALLEL}
 
 
 def print_json(content: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from omtl.commands._options import add_flags, print_json
 from omtl.util.status import DONE, FAILED
 
+GROUP = "test my method"
 HELP = "run the conformance checks on the learners in a file or a config"
 EXAMPLES = (
     "check examples/my_learner/my_learner.py",
@@ -29,25 +30,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line per check of each learner; fail if any check fails."""
-    from omtl.util.user_folder import use_folder
+    """Print one line per check of each learner, as it is made; fail if any check fails."""
+    from omtl.api.checks import Checks, findings_of
 
-    is_config = options.file.suffix == ".yaml"
-    use_folder(options.file.absolute().parents[1 if is_config else 0])
-
-    from omtl.experiment.discover_learners import learners_in
-    from omtl.reference.conformance import FAIL, look_at
-
-    findings: list[dict[str, Any]] = []
-    for name, learner in learners_in(options.file):
+    rows: list[dict[str, Any]] = []
+    for row in findings_of(options.file):
         if not options.json:
-            print(name)
-        for finding in look_at(learner):
-            row = {"demands": finding.check.demands, "result": finding.result, "why": finding.why}
-            findings.append({"learner": name, **row})
-            if not options.json:
-                why = f" — {finding.why}" if finding.why else ""
-                print(f"  {finding.result:8}{finding.check.demands}{why}", flush=True)
+            if not rows or rows[-1]["learner"] != row["learner"]:
+                print(row["learner"])
+            why = f" — {row['why']}" if row["why"] else ""
+            print(f"  {row['result']:8}{row['demands']}{why}", flush=True)
+        rows.append(row)
     if options.json:
-        print_json(findings)
-    return FAILED if any(row["result"] == FAIL for row in findings) else DONE
+        print_json(rows)
+    return DONE if Checks(rows).passed else FAILED

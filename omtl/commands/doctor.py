@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._grid import print_rows
 from omtl.commands._options import add_flags, print_json
 from omtl.util.status import DONE, FAILED
 
+GROUP = "manage"
 HELP = "show what is installed, cached and missing"
 EXAMPLES = ("doctor", "doctor --json")
 
@@ -19,16 +19,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the state of each item; fail if an essential one is missing."""
+    from omtl.api.views import View
     from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
 
-    findings = examined()
+    found = examined()
     if options.json:
-        print_json(findings)
+        print_json(found)
     else:
         colours = {GOOD: "green", NOTE: "yellow", BAD: "bold red"}
-        print_rows(
-            list(findings[0]),
-            [list(one.values()) for one in findings],
-            colours=[colours[one["state"]] for one in findings],
-        )
-    return FAILED if any(one["state"] == BAD for one in findings) else DONE
+        shown = [colours[one["state"]] for one in found]
+        View(list(found[0]), [list(one.values()) for one in found], colours=shown).show()
+    return FAILED if any(one["state"] == BAD for one in found) else DONE

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from omtl.commands._options import add_flags, add_request_options, print_json, request_of
+from omtl.commands._options import add_flags, add_request_options, given_request, print_json
 
-HELP = "show a cell's verdict and diagnosis, and where our number comes from"
+GROUP = "check a paper"
+HELP = "say why a number has its verdict, and where ours comes from"
 EXAMPLES = (
     "explain dom-table1",
     'explain dom-table1 "DOM-I (Ring) on Synthetic"',
@@ -18,7 +18,7 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the cell and the run of its table."""
-    command.add_argument("table", metavar="TABLE")
+    command.add_argument("table", metavar="TABLE", help="its id")
     command.add_argument("cell", metavar="CELL", nargs="?", help="default: list the cells' names")
     add_flags(command, full="add configs, seeds, hashes of data and code, and machines")
     add_request_options(command)
@@ -27,29 +27,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print what is known about a cell, or the names of all cells."""
-    from omtl.reproduction.explain import explain, names_of
-    from omtl.tables.cells import planned
+    from omtl.api.tables import cell_names, explain
 
-    request = request_of(options)
     if options.cell is None:
-        explanation: Any = names_of(planned(options.table, request))
-    else:
-        explanation = explain(options.table, options.cell, request, options.full)
-    if options.json:
-        print_json(explanation)
-    else:
-        print("\n".join(explanation if options.cell is None else _lines(explanation)))
-
-
-def _lines(explanation: dict[str, Any], indent: str = "") -> list[str]:
-    """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
-    lines = []
-    for name, value in explanation.items():
-        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-            for one in value:
-                lines += _lines({name: one}, indent)
-        elif isinstance(value, dict) and len(str(value)) > 60:
-            lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
-        else:
-            lines.append(f"{indent}{name}: {value}")
-    return lines
+        names = cell_names(options.table, **given_request(options))
+        print_json(names) if options.json else print("\n".join(names))
+        return
+    found = explain(options.table, options.cell, full=options.full, **given_request(options))
+    print_json(found.facts) if options.json else found.show()

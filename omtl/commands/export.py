@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from omtl.commands._options import (
     REQUEST,
     add_flags,
     add_request_options,
+    given_request,
     refuse_ignored,
-    request_of,
     tell_written,
 )
 
-if TYPE_CHECKING:
-    from omtl.tables.request import Request
-
-HELP = "write tables, figures, data sets, raw repeats and citations in standard formats"
+GROUP = "manage"
+HELP = "write tables, figures, data sets, records of runs and citations in standard formats"
 EXAMPLES = (
     "export dom-table1 --to paper",
     "export dom-fig2",
     "export landmine --to data",
+    "export .omtl/sweeps --by-repeat --to runs",
     "export dom-table1 dom-fig2 --to paper --ro-crate",
     "export --bibtex algorithm=coml dataset=landmine",
 )
@@ -35,7 +32,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="WHAT",
-        help="tables, figures and data sets; with --bibtex, overrides",
+        help="tables, figures, data sets, folders with records of runs; with --bibtex, overrides",
     )
     command.add_argument(
         "--to", type=Path, default=Path(), help="the folder to write to; default: the current one"
@@ -43,6 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_flags(
         command,
         bibtex="only print the citations for a run with these overrides (as for omtl run)",
+        by_repeat="of records of runs, write one row per repeat instead of one per run",
         ro_crate="also write ro-crate-metadata.json, which describes each file",
     )
     add_request_options(command)
@@ -50,40 +48,22 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write files from the store or the kept results, or print a run's citations."""
+    """Write files from the store, the published results or records, or print citations."""
+    from omtl.api import exports
+
     if options.bibtex:
         why = "--bibtex only prints citations"
-        refuse_ignored(options, add_options, why, "to", "ro_crate", *REQUEST, "one_draw")
-        from omtl.experiment.composition import composed
-        from omtl.reproduction.citations import bibtex
-
-        config = composed(options.what)
-        paper = config.reading.paper
-        papers = [paper] if paper else []
-        print(bibtex([config.algorithm], [config.dataset], papers), end="")
+        refuse_ignored(
+            options, add_options, why, "to", "ro_crate", "by_repeat", *REQUEST, "one_draw"
+        )
+        print(exports.citations(options.what), end="")
         return
-    from omtl.datasets import names
-    from omtl.reproduction.export import export
-    from omtl.reproduction.ro_crate import write_crate
-
-    if set(options.what) <= {*names()}:
+    if exports.are_data(options.what):
         why = "a data set is exported as its config has it"
         refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
-    request = request_of(options)
-    exported = {}
-    for name in options.what:
-        done = export(name, request, options.to)
-        print(done)
-        tell_written(done.paths)
-        exported[str(done)] = done.paths
-    if options.ro_crate:
-        tell_written([write_crate(options.to, exported, command_of(options.what, request))])
-
-
-def command_of(what: list[str], request: Request) -> str:
-    """Return the command line that exports the same again."""
-    given = {"repeats": request.repeats, "seed": request.seed, "selection": request.selection}
-    words = ["omtl", "export", *what, "--reading", request.reading]
-    for option, value in given.items():
-        words += [f"--{option}", str(value)] if value else []
-    return shlex.join([*words, *(["--one-draw"] if request.one_draw else [])])
+    given = given_request(options)
+    for said, paths in exports.export(
+        options.what, options.to, by_repeat=options.by_repeat, ro_crate=options.ro_crate, **given
+    ):
+        print(said)
+        tell_written(paths)

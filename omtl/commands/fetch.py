@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+GROUP = "manage"
 HELP = "download data sets; all of them by default"
 EXAMPLES = ("fetch landmine spam", "fetch")
 

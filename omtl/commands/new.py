@@ -9,6 +9,7 @@ from pathlib import Path
 from omtl.commands._options import tell_written
 from omtl.util.errors import UserError
 
+GROUP = "test my method"
 HELP = "create the files of a new learner, data set or paper, ready to run"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 
@@ -44,7 +45,7 @@ def _refuse(kind: str, name: str) -> None:
     """Report a name that is too long, or a learner's that would hide an installed module.
 
     Units are named by the hash of their code, packages included: with an own ``numpy.py``, no
-    stored unit would be found again, and ``omtl prune`` would remove them all.
+    stored unit would be found again, and ``omtl store prune`` would remove them all.
     """
     if len(name) > LONGEST:
         raise UserError(f"a name of {len(name)} letters is too long; use at most {LONGEST}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from omtl.commands._options import tell_written
 
+GROUP = "manage"
 HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --output public")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from omtl.commands._options import add_flags, add_run_options, request_of
+from omtl.commands._options import add_flags, add_run_options, given_request
 from omtl.util.status import DONE, FAILED
 
+GROUP = "check a paper"
 HELP = "reproduce every table under each standard reading, and every figure"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
@@ -21,12 +22,9 @@ def run(options: argparse.Namespace) -> int:
     """Reproduce everything and print a summary that names failures; the rest continues."""
     from rich.console import Console
 
-    from omtl.experiment.config import options as names_in
-    from omtl.experiment.schema import choose
+    from omtl.api.tables import request_for
     from omtl.reproduction.reproduce_all import reproduce_everything
 
-    known = {name.rpartition("/")[2] for name in names_in("reading")}
-    choose("reading", options.reading, sorted(known))
-    summary = reproduce_everything(request_of(options), Console())
+    summary = reproduce_everything(request_for(**given_request(options)), Console())
     print(summary)
     return FAILED if summary.failures else DONE

@@ -9,6 +9,7 @@ from typing import Any
 from omtl.commands._options import add_flags
 from omtl.util.errors import UserError
 
+GROUP = "test my method"
 HELP = "run one experiment, or a sweep"
 EXAMPLES = (
     "run algorithm=dom1 dataset=random_walk network=ring",

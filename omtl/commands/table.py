@@ -7,13 +7,13 @@ import argparse
 from omtl.commands._options import (
     add_flags,
     add_run_options,
+    given_request,
     refuse_ignored,
-    request_of,
     tell_written,
 )
-from omtl.util.screen import say
 from omtl.util.status import DONE, FAILED
 
+GROUP = "check a paper"
 HELP = "reproduce a table and compare it with the published one"
 EXAMPLES = (
     "table dom-table1 --repeats 2",
@@ -24,34 +24,23 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table and how to run it."""
-    command.add_argument("table", metavar="TABLE")
+    command.add_argument("table", metavar="TABLE", help="its id; `omtl list tables` has all")
     command.add_argument(
         "--cell",
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     )
     add_run_options(command)
-    add_flags(command, "one-draw", "dry-run", "times", "all")
+    add_flags(command, "full", "one-draw", "dry-run", "times", "all")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute a table's missing units, print it next to the published one, write its files."""
-    from rich.console import Console
-
-    from omtl.compute.dry_run import Planned
-    from omtl.reproduction.explain import make_cell
-    from omtl.reproduction.reproduce import reproduce_table
-    from omtl.tables.published_results import seconds_per_unit
+    from omtl.api.tables import table
 
     if options.cell is not None:
         refuse_ignored(options, add_options, "--cell writes no files", "times")
-    request, console = request_of(options), Console()
-    try:
-        if options.cell is not None:
-            outcome = make_cell(options.table, options.cell, request, console)
-            return FAILED if outcome.is_broken else DONE
-        done = reproduce_table(options.table, request, console)
-    except Planned as plan:
-        say(f"{options.table}: {plan.summary(seconds_per_unit(options.table))}")
-        return DONE
-    tell_written(done.paths)
-    return FAILED if done.broken else DONE
+    made = table(options.table, cell=options.cell, **given_request(options))
+    made.show(options.full)
+    if options.cell is None:
+        tell_written(made.write())
+    return FAILED if made.is_broken else DONE

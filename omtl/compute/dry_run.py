@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from omtl.compute.progress import duration
 
@@ -31,6 +32,14 @@ class Planned(Exception):  # noqa: N818 - it is no fault
         super().__init__(n_units, n_missing, seconds, jobs)
         self.n_units, self.n_missing, self.seconds = n_units, n_missing, seconds
         self.jobs = jobs if jobs > 0 else os.cpu_count() or 1
+
+    @classmethod
+    def of_all(cls, plans: Sequence[Planned]) -> Planned:
+        """Return the plan of several runs, one after another."""
+        known = [plan.seconds for plan in plans if plan.seconds is not None]
+        seconds = sum(known) / len(known) if known else None
+        units, missing = (sum(n) for n in zip(*(plan.args[:2] for plan in plans), strict=True))
+        return cls(units, missing, seconds, plans[0].jobs)
 
     def summary(self, seconds: float | None = None) -> str:
         """Return the plan as a sentence.

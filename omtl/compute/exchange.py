@@ -205,6 +205,17 @@ class Current:
             return False  # its learner, data set or protocol is gone
 
 
+def damaged_units(store: Store) -> dict[str, str]:
+    """Return the units whose content is not that of their hash, with why, by their keys."""
+    found = {}
+    for row in store.rows():
+        try:
+            row.result()
+        except ValueError as fault:
+            found[row.key.hex()] = str(fault)
+    return found
+
+
 def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
     """Remove units whose code is gone, damaged files, and those of earlier formats.
 

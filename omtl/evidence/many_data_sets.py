@@ -247,14 +247,15 @@ def write(study: Study, folder: Path) -> list[Path]:
         grid = PanelGrid(columns=min(3, len(panels)))
         drawn = render(lambda: draw(grid, panels, subtitle), "curves", ("svg", "pdf"))
         texts |= {f"curves.{form}": content for form, content in drawn.items()}
-        texts["curves.csv"] = as_csv(_curve_frame(panels), DIGITS)
+        texts["curves.csv"] = as_csv(curve_frame(panels), DIGITS)
     paths = write_all(folder, texts)
     if ranking is not None and ranking.tells:
         paths += write_diagrams([ranking], folder / "ranks", subtitle, ("svg", "pdf"))
     return paths
 
 
-def _curve_frame(panels: list[ShownPanel]) -> pd.DataFrame:
+def curve_frame(panels: list[ShownPanel]) -> pd.DataFrame:
+    """Return the points of learning curves: mean and deviation after so many examples."""
     return pd.DataFrame(
         [
             {"dataset": panel.title, "label": line.label, "examples": x, "mean": mean, "std": std}

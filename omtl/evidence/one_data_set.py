@@ -30,7 +30,7 @@ from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
 from omtl.experiment.playing import learner_class
-from omtl.experiment.selection import HONEST, as_played
+from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import Result, import_fault
 from omtl.measures.correction import holm
@@ -168,8 +168,8 @@ class Compared:
 def default_selection(metric: str) -> str:
     """Return the rule without hindsight that chooses for a metric."""
     if metric in ("absolute_error", "square_error", "test_absolute_error"):
-        return "prefix_absolute"
-    return "cv5" if metric == "auc" else HONEST
+        return "progressive_absolute"
+    return "cv5" if metric == "auc" else "progressive"
 
 
 def check_metric(rule: SelectionSpec, metric: Metric) -> None:
@@ -215,7 +215,7 @@ def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
 
 def compared(
     composed: ComposedRun,
-    others: Sequence[str],
+    others: Sequence[str | AlgorithmSpec],
     store: Store,
     metric: str = "error",
     grids: Mapping[str, Mapping[str, list[Any]]] | None = None,
@@ -226,8 +226,9 @@ def compared(
     ----------
     composed : ComposedRun
         The learner, and on what it is played.
-    others : sequence of str
-        Names of algorithms; each has its own grid, and the same rule chooses in all.
+    others : sequence of str or AlgorithmSpec
+        The algorithms, by name or specified; each has its own grid, and the same rule chooses in
+        all.
     store : Store
     metric : str
         A name of `omtl.measures.metrics.METRICS`.
@@ -244,9 +245,10 @@ def compared(
     check_metric(composed.selection, by)
     reading = composed.reading.for_dataset(composed.dataset.name)
     mine = composed.algorithm
-    specs = {mine.name: mine} | {
-        name: reading(tuned(name, grids or {})) for name in others if name != mine.name
-    }
+    specs = {mine.name: mine}
+    for other in others:
+        spec = reading(tuned(other, grids or {})) if isinstance(other, str) else other
+        specs.setdefault(spec.name, spec)
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
     outcome = run([*chain(*units)], store, resolve_jobs(composed.parallel))

@@ -52,6 +52,9 @@ GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection",
 """The groups of an experiment."""
 
 
+IN_ROUNDS, PROGRESSIVE = "omtl.protocols.cumulative", "progressive"
+"""The module of protocols that are played without hindsight, and the rule that does it."""
+
 READING_OR_DATA = ("reading=", "reading.", "dataset=")
 """Beginnings of the overrides that determine which answers are given."""
 
@@ -74,7 +77,8 @@ def spelt_out(words: Sequence[str]) -> list[str]:
 
     ``algorithm.NAME=VALUE`` sets the hyper-parameter NAME, whether the config fixes it or searches
     it; a list of values is a grid for the selection rule. Hydra adds all other values that are set:
-    the specifications refuse what nothing reads.
+    the specifications refuse what nothing reads. Where no rule is named and the protocol has
+    checkpoints, hyper-parameters are chosen without hindsight.
 
     Raises
     ------
@@ -96,6 +100,10 @@ def spelt_out(words: Sequence[str]) -> list[str]:
             spelt += _in_place(found[word], name, algorithms)
         else:
             spelt.append(f"++{word.lstrip('+')}")
+    chosen = {override.key_or_group for override in found.values()}
+    protocols = [] if "selection" in chosen else _named("protocol", found.values())
+    if protocols and all(ProtocolSpec.named(name).module == IN_ROUNDS for name in protocols):
+        spelt.append(f"selection={PROGRESSIVE}")
     return spelt
 
 

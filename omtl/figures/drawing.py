@@ -97,13 +97,13 @@ def styles_of(shown: Sequence[ShownPanel]) -> Styles:
     lines = [line for panel in shown for part in panel.axes for line in part.lines]
     played = colours_of([line.label for line in lines if not line.is_theory])
     theory = dict.fromkeys(line.label for line in lines if line.is_theory)
-    styles = {label: _style(colour) for label, colour in played.items()}
+    styles = {label: style_of(colour) for label, colour in played.items()}
     taken = {style["color"] for style in styles.values()}
     free = [kind for kind in THEORY_STYLES if kind["color"] not in taken] or THEORY_STYLES
     return styles | dict(zip(theory, cycle(free), strict=False))
 
 
-def _style(colour: int) -> dict[str, Any]:
+def style_of(colour: int) -> dict[str, Any]:
     """Return the style of a colour; where it is used again, with the dash and marker of another."""
     turn, place = divmod(colour, len(STYLES))
     other = STYLES[(place + 3 * turn) % len(STYLES)]

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 
-from omtl.compute.engine import Outcome
+from omtl.experiment.descriptions import TableDescription
+from omtl.experiment.readings import questions
 from omtl.experiment.schema import did_you_mean
 from omtl.experiment.unit import Result
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
-from omtl.tables.layout import lay_out
-from omtl.tables.notes import notes, reason_of
-from omtl.tables.play import play
+from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
-from omtl.tables.render import show
 from omtl.tables.request import Request
-from omtl.tables.scoring import scored
+from omtl.tables.verdict import CLOSE, COMPATIBLE, CONFIDENCE, JUDGED, MATCH, NEAR, OFF
 from omtl.util.errors import UserError
+
+LEVEL = f"{CONFIDENCE:.1%}"
+"""The level of the intervals of differences, in words."""
 
 
 def names_of(cells: pd.DataFrame) -> list[str]:
@@ -51,10 +52,12 @@ def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
         If there is no cell of that name.
     """
     names = names_of(cells)
-    if name not in names:
+    folded = [one.casefold() for one in names]
+    if name.casefold() not in folded:
         table, hint = first_cell(cells).table, did_you_mean(name, names, cutoff=0.3)
         raise UserError(f"{table} has no cell {name!r}{hint}; `omtl explain {table}` lists them")
-    return cells.iloc[[names.index(name)]]
+    found = name if name in names else names[folded.index(name.casefold())]
+    return cells.iloc[[names.index(found)]]
 
 
 def command_of(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
@@ -64,21 +67,6 @@ def command_of(cell: Any, name: str, own_selection: str, one_draw: bool = False)
     words += ["--one-draw"] if one_draw else []
     words += ["--selection", cell.selection] if cell.selection != own_selection else []
     return shlex.join(words)
-
-
-def make_cell(table: str, name: str, request: Request, console: Console) -> Outcome:
-    """Compute one cell's missing units and print it; write no result files.
-
-    Raises
-    ------
-    UserError
-        If there is no such table, cell, reading or rule.
-    """
-    alone = only(planned(table, request), name)
-    outcome = play(alone, request)
-    cells = scored(alone, request.store, outcome.failed)
-    show(lay_out(cells, notes(cells)), console)
-    return outcome
 
 
 def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
@@ -102,13 +90,15 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     UserError
         If there is no such table, cell, reading or rule.
     """
-    cells, run = stored_or_published(only(planned(table, request), name), request)
+    every = planned(table, request)
+    cells, run = stored_or_published(only(every, name), request)
+    name = names_of(every)[list(every.index).index(cells.index[0])]
     of, [cell] = description_of(cells), each_cell(cells)
     odd = suspects(table).get(places_in(cells)[0], [])
     facts: dict[str, Any] = {
         "cell": f"{table}: {name}",
         "verdict": cell.verdict,
-        "why": reason_of(cell, of).removeprefix(f"{cell.verdict}: "),
+        "why": why_of(cell, of),
         "published": _with_spread(cell.published_mean, cell.published_std),
         "suspect in print": "; ".join(finding["says"] for finding in odd),
         "ours": _with_spread(cell.ours_mean, cell.ours_std) if cell.n_repeats else "none",
@@ -116,12 +106,47 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "from": source_of(run),
         "pulled from": cell.pulled_from,
         "command": command_of(cell, name, of.selection, request.one_draw),
-        "reading": {"name": cell.reading, "answers": cell.answers},
+        "reading": cell.reading,
+        "open questions": answers_in_words(of.paper, cell.answers),
         "selection": cell.rule.as_written(),
         "chosen": cell.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
     return facts | _units_of(cell, request, run) if full else facts
+
+
+def why_of(cell: Any, of: TableDescription) -> str:
+    """Return why a cell has its verdict, in words."""
+    reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ")
+    if cell.verdict not in JUDGED or not cell.n_repeats:
+        return reason
+    interval = f"[{cell.low:+.3g}, {cell.high:+.3g}]"
+    words = {
+        MATCH: f"and the whole {LEVEL} interval of the difference, {interval}, lies within "
+        f"{CLOSE:.0%} of it",
+        NEAR: f"which is within {CLOSE:.0%} of it, but the {LEVEL} interval of the difference, "
+        f"{interval}, reaches further",
+        COMPATIBLE: f"which is more than {CLOSE:.0%} of it, but the {LEVEL} interval of the "
+        f"difference, {interval}, includes 0: more repeats may decide",
+        OFF: f"which is more than {CLOSE:.0%} of it, and the {LEVEL} interval of the difference, "
+        f"{interval}, does not include 0",
+    }
+    found = (
+        f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}) from the published number, "
+        f"{words[cell.verdict]}"
+    )
+    return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found
+
+
+def answers_in_words(paper: str, answers: Mapping[str, Any]) -> list[str]:
+    """Return each open question of a paper with the answer that a number rests on."""
+    asked = questions(paper) if answers else {}
+    said = []
+    for name, answer in answers.items():
+        question = asked[name]
+        kind = "the literal one" if str(answer) == question.literal else "not the literal one"
+        said.append(f"{question.asks} Answer: {str(answer).replace('_', ' ')}, {kind}")
+    return said
 
 
 def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _table(name: str, request: Request) -> Parts:
     contents: Contents = {
         "csv": as_csv(rows),
         "md": run.text("md") if run else markdown(layout),
-        "tex": _captioned(latex(layout), layout.title),
+        "tex": captioned(latex(layout), layout.title),
         "parquet": typed(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
         "repeats.parquet": repeats.to_parquet(index=False),
@@ -169,7 +169,7 @@ def typed(rows: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-def _captioned(table: str, title: str) -> str:
+def captioned(table: str, title: str) -> str:
     """Return a LaTeX table with a caption that says what its marks mean."""
     caption = (
         f"{for_latex(title)}. For each algorithm the published number, then ours; bold: ours "

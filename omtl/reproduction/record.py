@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run
 from omtl.compute.store import Store
+from omtl.evidence.one_data_set import curves_of
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
+from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import plural, with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
@@ -33,6 +35,15 @@ DIGITS = {"auc": 4, "nsv": 1}
 
 GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection")
 
+SAME = {"ace": "error", "wrong": "error", "mistakes": "error", "right": "accuracy"}
+"""Metrics that repeat another one in other units or, for ace, often enough."""
+
+
+def distinct(metrics: Iterable[str]) -> list[str]:
+    """Return metrics without those that repeat another one in other units."""
+    names = list(metrics)
+    return [name for name in names if SAME.get(name) not in names]
+
 
 def play(composed: ComposedRun) -> dict[str, Any]:
     """Run an experiment and return its record.
@@ -46,7 +57,9 @@ def play(composed: ComposedRun) -> dict[str, Any]:
     dict
         ``config``; ``metrics`` with the unit and the number of each repeat; ``params``, the
         hyper-parameters that were chosen in each repeat; ``diverged``, in how many repeats the
-        learner did; ``returns``, the number that a sweeper gets.
+        learner did; ``curves``, the error rate (%) after so many examples, mean and deviation over
+        the repeats, where the protocol has checkpoints; ``returns``, the number that a sweeper
+        gets.
 
     Raises
     ------
@@ -88,7 +101,21 @@ def play(composed: ComposedRun) -> dict[str, Any]:
         },
         "params": [experiment.points[int(point)] for point in chosen],
         "diverged": sum(diverged_in(results, chosen)),
+        "curves": _mean_curve(results, curves_of(results, chosen, rule)),
         "returns": float(values[returned].mean()),
+    }
+
+
+def _mean_curve(results: Sequence[Result], curves: np.ndarray) -> dict[str, list[float]]:
+    """Return the mean of the repeats' curves with its deviation; nothing without checkpoints."""
+    if curves.shape[1] < 2:
+        return {}
+    std = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.zeros(curves.shape[1])
+    examples = results[0].arrays["seen"]
+    return {
+        "examples": examples.tolist(),
+        "mean": curves.mean(axis=0).tolist(),
+        "std": std.tolist(),
     }
 
 
@@ -100,7 +127,8 @@ def line(record: Mapping[str, Any]) -> str:
         given = config["network"]["edges"] is not None
         network = f" on {'the given network' if given else config['network']['name']}"
     numbers = []
-    for name, metric in record["metrics"].items():
+    for name in distinct(record["metrics"]):
+        metric = record["metrics"][name]
         if record["diverged"]:
             repeats = plural(len(params), "repeat")
             numbers.append(f"{name} diverged in {record['diverged']} of {repeats}")

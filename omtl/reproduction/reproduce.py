@@ -5,26 +5,30 @@ from __future__ import annotations
 import resource
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
 
+from omtl.compute.engine import Outcome
 from omtl.evidence.claims import outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
-from omtl.experiment.descriptions import Description
+from omtl.experiment.descriptions import Description, TableDescription
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import FOLDED, frame, show_figure
+from omtl.figures.numbers import FOLDED, ShownPanel, frame, show_figure
 from omtl.figures.pictures import render
-from omtl.figures.plan import plan_figure
+from omtl.figures.plan import Figure, plan_figure
 from omtl.figures.play import play_figure
+from omtl.reproduction.explain import only
 from omtl.tables import plan
-from omtl.tables.cells import planned
+from omtl.tables.cells import description_of, planned
 from omtl.tables.halving import record
-from omtl.tables.layout import lay_out, plural
+from omtl.tables.layout import Layout, lay_out, plural
 from omtl.tables.notes import notes
 from omtl.tables.play import play
 from omtl.tables.published_results import with_published_times
@@ -48,6 +52,107 @@ class Reproduced:
     cells: pd.DataFrame | None = None
 
 
+@dataclass(frozen=True)
+class TableRun:
+    """A table that was played and judged.
+
+    Parameters
+    ----------
+    request : Request
+    planned : DataFrame
+        Its cells before they were played.
+    cells, claims : DataFrame
+        The judged cells, and the outcomes of the claims that they decide.
+    outcome : Outcome
+        The units that were computed, and those that failed.
+    seconds : float
+        How long it took.
+    """
+
+    request: Request
+    planned: pd.DataFrame
+    cells: pd.DataFrame
+    claims: pd.DataFrame
+    outcome: Outcome
+    seconds: float
+
+    @property
+    def description(self) -> TableDescription:
+        """The table's description."""
+        return description_of(self.cells)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The table in its paper's layout, with all notes."""
+        return lay_out(self.cells, notes(self.cells))
+
+    def said_of_claims(self) -> list[str]:
+        """Return what came of each claim, a sentence each."""
+        said = [
+            f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
+            f"({claim['place']})"
+            for claim in self.claims.to_dict("records")
+        ]
+        n_repeats = self.request.n_repeats(self.description)
+        return [*said, *filter(None, [_few_repeats(self.claims, n_repeats, self.description)])]
+
+    def write(self) -> list[Path]:
+        """Write the table's files; return the paths.
+
+        Times in ``results/`` stay unless the request replaces them.
+        """
+        request, cells, layout, claims = self.request, self.cells, self.layout, self.claims
+        is_published = request.is_published(self.description)
+        if is_published and not request.times:
+            cells = with_published_times(cells, request)
+            if cells is not self.cells:
+                layout, claims = lay_out(cells, notes(cells)), claims_of_cells(cells, request)
+        folder = folder_for(is_published)
+        paths = write_table(cells, layout, claims, folder)
+        last_run = {
+            "units_computed": self.outcome.computed,
+            "units_reused": self.outcome.reused,
+            "seconds": round(self.seconds, 3),
+            "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+            "parallel": dict(request.parallel),
+        }
+        write_machine(cells, folder, self.outcome.seconds, last_run)
+        if self.planned["search"].notna().any():
+            paths.append(folder_for(is_published, "search") / f"{stem_of(cells)}.points.csv")
+            write_rows(paths[-1], record(self.planned, request.store), request.reading)
+        return paths
+
+
+def claims_of_cells(cells: pd.DataFrame, request: Request) -> pd.DataFrame:
+    """Return the outcomes of the claims that a table's cells decide."""
+    of = description_of(cells)
+    return outcomes(of.paper, of.id, request.reading, cells)
+
+
+def play_table(name: str, request: Request, cell: str | None = None) -> TableRun:
+    """Play the units that a table lacks, and judge its cells.
+
+    Parameters
+    ----------
+    name : str
+    request : Request
+    cell : str, optional
+        The name of the only cell to play (`omtl.reproduction.explain.names_of`).
+
+    Raises
+    ------
+    UserError
+        On an unknown table, cell, reading or rule.
+    """
+    started = time.perf_counter()
+    cells = planned(name, request)
+    asked = cells if cell is None else only(cells, cell)
+    outcome = play(asked, request)
+    judged = scored(asked, request.store, outcome.failed)
+    claims = claims_of_cells(judged, request).iloc[: None if cell is None else 0]
+    return TableRun(request, asked, judged, claims, outcome, time.perf_counter() - started)
+
+
 def reproduce_table(name: str, request: Request, console: Console) -> Reproduced:
     """Reproduce a table, print it beside the published one, and write its files.
 
@@ -56,45 +161,11 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     UserError
         On an unknown table, reading or rule.
     """
-    description = plan.describe("table", name)
-    is_published = request.is_published(description)
-    started = time.perf_counter()
-    plan_of_table = planned(name, request)
-    outcome = play(plan_of_table, request)
-    cells = scored(plan_of_table, request.store, outcome.failed)
-    layout = lay_out(cells, notes(cells))
-    claims = outcomes(description.paper, name, request.reading, cells)
-    show(layout, console)
-    for claim in claims.to_dict("records"):
-        console.print(
-            f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
-            f"({claim['place']})",
-            soft_wrap=True,
-            markup=False,
-            highlight=False,
-        )
-    if few := _few_repeats(claims, request.n_repeats(description), description):
-        console.print(few, soft_wrap=True, highlight=False)
-    folder, to_write, claims_to_write = folder_for(is_published), cells, claims
-    if is_published and not request.times:
-        to_write = with_published_times(cells, request)
-        if to_write is not cells:
-            console.print("times in results/ are unchanged: --times replaces them with these")
-            layout = lay_out(to_write, notes(to_write))
-            claims_to_write = outcomes(description.paper, name, request.reading, to_write)
-    paths = write_table(to_write, layout, claims_to_write, folder)
-    last_run = {
-        "units_computed": outcome.computed,
-        "units_reused": outcome.reused,
-        "seconds": round(time.perf_counter() - started, 3),
-        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "parallel": dict(request.parallel),
-    }
-    write_machine(to_write, folder, outcome.seconds, last_run)
-    if plan_of_table["search"].notna().any():
-        paths.append(folder_for(is_published, "search") / f"{stem_of(cells)}.points.csv")
-        write_rows(paths[-1], record(plan_of_table, request.store), request.reading)
-    return Reproduced(claims, paths, outcome.is_broken, cells)
+    done = play_table(name, request)
+    show(done.layout, console)
+    for sentence in done.said_of_claims():
+        console.print(sentence, soft_wrap=True, markup=False, highlight=False)
+    return Reproduced(done.claims, done.write(), done.outcome.is_broken, done.cells)
 
 
 def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description) -> str:
@@ -136,35 +207,90 @@ def reproduce_figure(name: str, request: Request) -> Reproduced:
     UserError
         On an unknown figure, reading or rule.
     """
-    description, reading = _described("figure", name, request)
-    folder = folder_for(request.is_full(description), "figures")
-    return make_figure(name, reading, request, folder)
+    done = play_paper_figure(name, request)
+    return Reproduced(done.claims, done.write(), done.outcome.is_broken)
 
 
-def make_figure(name: str, reading: Reading, request: Request, folder: Path) -> Reproduced:
-    """Compute the units that a figure lacks, draw it, and write its svg, csv and claims.
+@dataclass(frozen=True)
+class FigureRun:
+    """A figure that was played and measured.
 
-    The same numbers give the same bytes. Unavailable data are no error: their panels say so.
+    Parameters
+    ----------
+    request : Request
+    figure : Figure
+    panels : list of ShownPanel
+        The panels with their numbers.
+    claims : DataFrame
+        The outcomes of the claims that it decides.
+    outcome : Outcome
+        The units that were computed, and those that failed.
     """
+
+    request: Request
+    figure: Figure
+    panels: list[ShownPanel]
+    claims: pd.DataFrame
+    outcome: Outcome
+
+    @property
+    def selection(self) -> str:
+        """The name of the selection rule."""
+        return self.request.rule(self.figure.description)
+
+    @property
+    def subtitle(self) -> str:
+        """The reading, the selection rule, the repeats and the seed."""
+        return (
+            f"reading {self.figure.reading.name}, selection {self.selection}, "
+            f"repeats {self.request.n_repeats(self.figure.description)}, seed {self.request.seed}"
+        )
+
+    def draw(self) -> Any:
+        """Return it drawn, as a figure of matplotlib."""
+        return draw(self.figure.description, self.panels, self.subtitle)
+
+    def write(self, folder: Path | None = None) -> list[Path]:
+        """Write the figure's svg, csv and claims; return the paths.
+
+        The same numbers give the same bytes.
+        """
+        figure, description = self.figure, self.figure.description
+        folder = folder or folder_for(self.request.is_full(description), "figures")
+        contents: dict[str, str | bytes] = {
+            **render(self.draw, figure.id),
+            "csv": as_csv(fold(frame(figure, self.panels, self.selection), FOLDED)),
+        }
+        named = by_rule(figure.id, self.selection, description.selection)
+        stem = by_reading(named, figure.reading.name)
+        paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
+        of_claims = folder / f"{figure.id}.claims.csv"
+        if len(self.claims) or of_claims.exists():  # rows of an earlier run go
+            write_rows(of_claims, self.claims, figure.reading.name)
+            paths.append(of_claims)
+        return paths
+
+
+def play_paper_figure(name: str, request: Request) -> FigureRun:
+    """Play the units that a figure lacks, and measure its panels.
+
+    Unavailable data are no error: their panels say so.
+
+    Raises
+    ------
+    UserError
+        On an unknown figure, reading or rule.
+    """
+    _, reading = _described("figure", name, request)
+    return measured_figure(name, reading, request)
+
+
+def measured_figure(name: str, reading: Reading, request: Request) -> FigureRun:
+    """Play the units that a figure lacks under a reading, and measure its panels."""
     figure, outcome = play_figure(plan_figure(name, reading), request)
-    shown = show_figure(figure, request, outcome.failed)
-    description, selection = figure.description, request.rule(figure.description)
-    subtitle = (
-        f"reading {reading.name}, selection {selection}, "
-        f"repeats {request.n_repeats(description)}, seed {request.seed}"
-    )
-    contents: dict[str, str | bytes] = {
-        **render(lambda: draw(description, shown, subtitle), figure.id),
-        "csv": as_csv(fold(frame(figure, shown, selection), FOLDED)),
-    }
-    stem = by_reading(by_rule(figure.id, selection, description.selection), reading.name)
-    paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
-    claims = outcomes(description.paper, figure.id, reading.name, shown)
-    of_claims = folder / f"{figure.id}.claims.csv"
-    if len(claims) or of_claims.exists():  # rows of an earlier run go
-        write_rows(of_claims, claims, reading.name)
-        paths.append(of_claims)
-    return Reproduced(claims, paths, outcome.is_broken)
+    panels = show_figure(figure, request, outcome.failed)
+    claims = outcomes(figure.description.paper, figure.id, reading.name, panels)
+    return FigureRun(request, figure, panels, claims, outcome)
 
 
 def reproduce_statistics(name: str, request: Request) -> list[Path]:

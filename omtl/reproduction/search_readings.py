@@ -268,8 +268,8 @@ def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
         config = {"name": reading, "paper": paper, "answers": every}
         head = (
             "# @package reading\n"
-            "# Found by `omtl readings` on the paper's tables, among the literal answers and those "
-            f"with support\n# {', '.join(SEARCHES[reading])}. Its trials are in "
+            "# Found by `omtl audit readings` on the paper's tables, among the literal answers and "
+            f"those with support\n# {', '.join(SEARCHES[reading])}. Its trials are in "
             f"results/readings/{paper}-*.csv,\n# looks outside it in results/readings/looks.csv.\n"
         )
         write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
@@ -288,7 +288,7 @@ def write_page(table: str) -> list[Path]:
     paper = describe("table", table).paper
     csv = RESULTS / "readings" / f"{table}.csv"
     if not csv.exists():
-        raise UserError(f"no search of {table} is recorded; run: omtl readings {table}")
+        raise UserError(f"no search of {table} is recorded; run: omtl audit readings {table}")
     chosen = {reading: Reading.of(paper, reading).answers for reading in SEARCHES}
     text = page(table, read_csv(csv), questions(paper), chosen)
     return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(looks())})

@@ -133,12 +133,13 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: is not a submission ({fault})") from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(
-            f"{path}: is not a submission of format {FORMAT}; create one with `omtl submit`"
+            f"{path}: is not a submission of format {FORMAT}; create one with `omtl board --submit`"
         )
     described(Submission, content, str(path))
     if content["sha256"] != digest(content):
         raise UserError(
-            f"{path}: has changed since `omtl submit` wrote it (its hash differs); write it again"
+            f"{path}: has changed since `omtl board --submit` wrote it (its hash differs); "
+            "write it again"
         )
     return content
 

@@ -39,7 +39,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
-        *(f"suspect in print (omtl proofread) — {text}" for text in by_row(chain(*odd))),
+        *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
         *_conditional(cells),
         *_same_readings(cells, of),
         *_placebo_test(cells, of),
@@ -78,7 +78,7 @@ def _pulled(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
     return [
         f"{_places(group, cells)} — not computed here but pulled from {source!s}; "
-        "`omtl verify --pulled` replays a sample"
+        "`omtl store verify --replay 10` replays a sample"
         for source, group in cells.groupby("pulled_from", sort=False)
         if source
     ]

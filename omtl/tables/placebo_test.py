@@ -197,7 +197,7 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     paths = [folder / f"{table}.csv", folder / f"{table}.cells.csv"]
     if not all(path.exists() for path in paths):
         raise UserError(
-            f"no search of {table} is recorded with its cells; run: omtl readings {table}"
+            f"no search of {table} is recorded with its cells; run: omtl audit readings {table}"
         )
     trials = read_csv(paths[0])
     cells = pd.read_csv(paths[1], dtype={"task": str})

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF
+from omtl.util.paths import CONF, home_folder
 
 VARIABLE = "OMTL_OWN"
 
@@ -68,10 +68,20 @@ def find() -> None:
     use_folder(folder)
 
 
-def own_module(name: str) -> Path | None:
-    """Return the file of a module or package in the user's own folder, or None."""
+def written_folder() -> Path:
+    """Return the folder of modules that are written for classes of notebooks and scripts."""
+    return home_folder() / "written"
+
+
+def _module_folders() -> list[Path]:
     folder = own_folder()
-    return module_in(folder, name) if folder is not None and name else None
+    return [*([] if folder is None else [folder]), written_folder()]
+
+
+def own_module(name: str) -> Path | None:
+    """Return the file of a user's own module or package, or None."""
+    found = (module_in(folder, name) for folder in _module_folders() if name)
+    return next(filter(None, found), None)
 
 
 def module_in(folder: Path, name: str) -> Path | None:
@@ -89,7 +99,7 @@ def sources() -> list[Path]:
 
 
 def make_importable() -> None:
-    """Let modules be imported from the user's own folder, after all other places."""
-    folder = own_folder()
-    if folder is not None and str(folder) not in sys.path:
-        sys.path.append(str(folder))
+    """Let modules be imported from the user's own folders, after all other places."""
+    for folder in map(str, _module_folders()):
+        if folder not in sys.path:
+            sys.path.append(folder)

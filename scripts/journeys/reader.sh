@@ -5,8 +5,8 @@ omtl table dom-table1 --cell "DOM-I (Ring) on Synthetic" --repeats 2
 omtl explain dom-table1 "DOM-I (Ring) on Synthetic" > why.txt
 head -3 why.txt | grep verdict
 omtl table dom-table1 --cell "DOM-I (Ring) on Synthetic" --repeats 2 --reading as_written
-omtl proofread
-omtl claims | grep holds
+omtl audit proofread
+omtl audit claims | grep holds
 omtl export dom-table1 --to paper
 grep toprule paper/*.tex
 omtl report

@@ -283,7 +283,7 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """In one sentence."""
     assert main(["board", "--learners", "paa,pm"]) == 2
     assert "no algorithm 'paa'" in capsys.readouterr().err
-    assert main(["submit", "pa,pm"]) == 2
+    assert main(["board", "--submit", "pa,pm"]) == 2
     assert "no algorithm 'pa,pm'" in capsys.readouterr().err
     assert main(["board", "--data", "landmines"]) == 2
     assert "did you mean 'landmine'" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ import pandas as pd
 import pytest
 import yaml
 from miniature import SMALL_WALK, small, with_options
-from rich.console import Console
 
 from omtl.commands import _main
 from omtl.compute import engine
@@ -23,7 +23,7 @@ from omtl.experiment import doctor
 from omtl.experiment.config import options
 from omtl.experiment.discover_learners import learners_in
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
-from omtl.reproduction import citations, explain, export
+from omtl.reproduction import citations, explain, export, reproduce
 from omtl.tables import plan
 from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out
@@ -58,16 +58,16 @@ def test_help_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", _main.command_names())
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
-    module = __import__(f"omtl.commands.{name}", fromlist=["EXAMPLES"])
+    module = import_module(f"omtl.commands.{name.replace(' ', '.')}")
     assert module.EXAMPLES
     for example in module.EXAMPLES:
         words = shlex.split(example)
         words = words[: words.index(">")] if ">" in words else words
         options, rest = _main.parser().parse_known_args(words)
-        assert options.command == name
+        assert options.words == f"omtl {name}"
         assert all("=" in word for word in rest)
     with pytest.raises(SystemExit):
-        _main.parser().parse_args([name, "--help"])
+        _main.parser().parse_args([*name.split(), "--help"])
     assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
 
 
@@ -88,13 +88,13 @@ def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]
         ("board --from-results --jobs 2", "--jobs"),
         ("export landmine --seed 3", "--seed"),
         ("export --bibtex algorithm=coml --to paper", "--to"),
-        ("push units.omtl --reading as_written", "--reading"),
-        ("readings dom-table1 --page --draws 4", "--draws"),
+        ("store push units.omtl --reading as_written", "--reading"),
+        ("audit readings dom-table1 --page --draws 4", "--draws"),
         ("table dom-table1 --cell 'PA on MHC-I' --times", "--times"),
         ("run --package algorithm algorithm=coml", "--package"),
         ("run --resolve algorithm=coml", "--resolve"),
         ("run --multirun --cfg job algorithm=coml", "--multirun"),
-        ("statistics dom-table1 --jobs 2", "--jobs"),
+        ("audit statistics dom-table1 --jobs 2", "--jobs"),
         ("explain dom-table1 --parallel dask", "--parallel"),
     ],
 )
@@ -112,9 +112,13 @@ def test_options_without_an_effect_are_refused(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_commands_and_names(shell: str, told) -> None:
+def test_completion_knows_commands_and_names(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Commands, tables and options of groups are in what the shell is given."""
-    script = told("completion", shell)
+    with pytest.raises(SystemExit):
+        _main.main(["--completion", shell])
+    script = capsys.readouterr().out
     for word in ("compare", "dom-table1", "algorithm=coml"):
         assert word in script
 
@@ -160,7 +164,7 @@ def small_table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     cells = cells.assign(
         experiment=[with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
     )
-    for module in (explain, export):
+    for module in (explain, export, reproduce):
         monkeypatch.setattr(module, "planned", lambda *_: cells)
     return cells
 
@@ -172,7 +176,7 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     name = "PA on Synthetic"
     before = explain.explain("dom-table1", name, wanted)
     assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
-    assert not explain.make_cell("dom-table1", name, wanted, Console(quiet=True)).failed
+    assert not reproduce.play_table("dom-table1", wanted, name).outcome.failed
     after = explain.explain("dom-table1", name, wanted, full=True)
     assert (after["from"], after["repeats"]) == ("the store", 2)
     [experiment] = table["experiment"][table["algorithm"] == "PA"]

@@ -111,7 +111,7 @@ def test_a_hyper_parameter_is_set_in_one_way(
 
 def test_a_hyper_parameter_is_swept(told) -> None:
     """As Hydra's users type it; each value is played, and the line says which."""
-    words = ("algorithm=dom1", "algorithm.eta=0.1,1", *SMALL)
+    words = ("algorithm=dom1", "algorithm.eta=0.1,1", "selection=oracle", *SMALL)
     lines = [line for line in told("run", "-m", *words).splitlines() if "reading" in line]
     assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
         (True, False),
@@ -163,7 +163,7 @@ def test_a_metric_has_its_own_selection(store: Store) -> None:
     for word, metric in (("oracle", "auc"), ("prefix", "auc"), ("oracle_auc", "error")):
         with pytest.raises(UserError, match=f"not for {metric}; use selection="):
             compared(config_of(f"selection={word}"), ["pa"], store, metric)
-    assert [default_selection(name) for name in ("error", "auc")] == ["prefix", "cv5"]
+    assert [default_selection(name) for name in ("error", "auc")] == ["progressive", "cv5"]
     with pytest.raises(UserError, match="choose from oracle, prefix"):
         compared(config_of("selection=cv5"), ["pa"], store, "error")
 
@@ -186,7 +186,7 @@ def test_json_of_a_comparison_has_fixed_keys(told) -> None:
     found = json.loads(told("compare", "algorithm=pa", "--only", "coml,majority", *SMALL, "--json"))
     named = ("version", "dataset", "protocol", "seed", "selection", "reading", "repeats", "metric")
     assert set(named) <= set(found)
-    assert found["selection"] == "prefix"
+    assert found["selection"] == "progressive"
     keys = {tuple(row) for row in found["rows"]}
     assert len(keys) == 1
     rows = {row["algorithm"]: row for row in found["rows"]}

@@ -290,16 +290,17 @@ def test_commands_push_pull_and_prune(
     """A sentence each, also where there is nothing, or no archive."""
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "here"))
     archive = str(tmp_path / "units.omtl")
-    assert main(["push", archive, "dom-table1", "--repeats", "1"]) == 2
+    assert main(["store", "push", archive, "dom-table1", "--repeats", "1"]) == 2
     assert "has none of these units" in capsys.readouterr().err
     engine.run(small("pm").repeats(0, 2), Store.default(), SERIAL, quiet=True)
-    assert main(["push", archive]) == 0
+    assert main(["store", "push", archive]) == 0
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
-    assert main(["pull", archive]) == 0
+    assert main(["store", "pull", archive]) == 0
     assert "2 units, 2 of them new; 2 belong to the installed code" in capsys.readouterr().out
-    assert main(["prune", "--dry-run"]) == 0
+    assert main(["store", "verify"]) == 0
+    assert main(["store", "prune", "--dry-run"]) == 0
     assert "0 units would be removed, 2 kept" in capsys.readouterr().out
-    assert main(["pull", str(tmp_path / "nothing")]) == 2
+    assert main(["store", "pull", str(tmp_path / "nothing")]) == 2
     assert "nothing cannot be read" in capsys.readouterr().err
 
 

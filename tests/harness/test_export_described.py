@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
+from omtl.api.exports import command_of
+from omtl.api.tables import request_for
 from omtl.commands import _main
-from omtl.commands._options import request_of
-from omtl.commands.export import command_of
+from omtl.commands._options import given_request
 from omtl.datasets import DataSet
 from omtl.reproduction import croissant as croissant_module
 from omtl.reproduction.croissant import croissant
@@ -100,4 +101,6 @@ def test_a_crate_has_the_command_that_exports_the_same() -> None:
     more = ["--reading", "as_written", "--repeats", "2", "--seed", "1", "--selection", "prefix"]
     words = ["export", "dom-table1", *more, "--one-draw"]
     options = _main.parse(words)
-    assert command_of(options.what, request_of(options)) == " ".join(["omtl", *words])
+    assert command_of(options.what, request_for(**given_request(options))) == " ".join(
+        ["omtl", *words]
+    )

@@ -31,7 +31,7 @@ from omtl.figures.panels import axes, bounds, dom_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.reproduce import make_figure
+from omtl.reproduction.reproduce import measured_figure
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom
@@ -56,7 +56,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def make(store: Store, folder: Path) -> list[Path]:
     """Make the figure with one repeat."""
     asked = Request(repeats=1, parallel=SERIAL, store=store)
-    return make_figure("tiny", READING, asked, folder).paths
+    return measured_figure("tiny", READING, asked).write(folder)
 
 
 def test_every_figure_can_be_planned() -> None:

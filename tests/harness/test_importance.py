@@ -135,7 +135,7 @@ def test_the_pages_kept_are_of_the_records_kept(path: Any, tmp_path: Any, monkey
     record = kept / f"{table}.csv"
     monkeypatch.setattr(search_readings, "RESULTS", tmp_path)
     if not record.exists():
-        with pytest.raises(UserError, match=f"run: omtl readings {table}"):
+        with pytest.raises(UserError, match=f"run: omtl audit readings {table}"):
             search_readings.write_page(table)
         return
     (tmp_path / "readings" / record.name).write_bytes(record.read_bytes())

@@ -187,7 +187,7 @@ def test_tables_show_what_is_suspect(store: Store) -> None:
     text = markdown(lay_out(cells, notes(cells)))
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
-    assert "- suspect in print (omtl proofread) — DOM-II (Grid) on Synthetic: the spread" in text
+    assert "(omtl audit proofread) — DOM-II (Grid) on Synthetic: the spread" in text
     assert all(one["of"] != MEAN for found in suspects("dom-table1").values() for one in found)
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from miniature import AS_WRITTEN
 
-from omtl.commands import readings as command
+from omtl.commands.audit import readings as command
 from omtl.experiment import new_files
 from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
@@ -215,6 +215,6 @@ def test_a_record_without_cells_says_how_to_get_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placebo_test, "RESULTS", tmp_path)
-    with pytest.raises(UserError, match=f"run: omtl readings {TABLE}"):
+    with pytest.raises(UserError, match=f"run: omtl audit readings {TABLE}"):
         placebo_test.write_placebo_test(TABLE)
     assert placebo_test.sentences(TABLE, "as_published", tmp_path) == []

@@ -38,7 +38,7 @@ def test_taking_part(
     shutil.copytree(ROOT / "examples" / "my_learner", own)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OMTL_OWN", str(own))
-    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
+    words = ["board", "--submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
     assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
     path = tmp_path / "my_learner.json"
     assert main(["board", "--verify", str(path)]) == 0
@@ -75,7 +75,7 @@ def test_submitted_code_does_not_decide_about_itself(
     shutil.copytree(ROOT / "examples" / "my_learner", own)
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OMTL_OWN", str(own))
-    words = ["submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
+    words = ["board", "--submit", "my_learner", "--data", "opposed_tasks", "--repeats", "2"]
     assert main([*words, "--parallel", "serial", "--to", str(tmp_path)]) == 0
     path = tmp_path / "my_learner.json"
     content = json.loads(path.read_text(encoding="utf-8"))

@@ -248,10 +248,10 @@ def test_the_command_signs_off(
     monkeypatch.setattr("omtl.util.paths.RESULTS", results)
     made_on = {**host.host(), "commit": "abc"}
     monkeypatch.setattr(verify, "host", lambda: made_on)
-    assert _main.main(["verify", "--cells", "2"]) == 0
+    assert _main.main(["audit", "verify", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
     tamper(results, lambda values: np.nextafter(values, np.inf))
-    assert _main.main(["verify", "--cells", "1", "--seed", "3"]) == 1
+    assert _main.main(["audit", "verify", "--cells", "1", "--seed", "3"]) == 1
     assert "1 of 1 cells differ from results/" in capsys.readouterr().err
     assert (results / "verify.csv").read_text(encoding="utf-8").startswith(first)
     rows = pd.read_csv(results / "verify.csv", dtype=str, keep_default_na=False)
@@ -267,7 +267,7 @@ def test_a_name_that_cannot_sign_is_refused_before_anything_is_played(
 ) -> None:
     """Not after the cells, when their rows are written."""
     monkeypatch.setattr(verify, "check", lambda *_: pytest.fail("a cell was played"))
-    assert _main.main(["verify", "--cells", "1", "--sign", " "]) == WRONG_USE
+    assert _main.main(["audit", "verify", "--cells", "1", "--sign", " "]) == WRONG_USE
     assert "a name must be one line of text" in capsys.readouterr().err
 
 

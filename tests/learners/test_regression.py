@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omtl.reproduction.frames import compare_as_asked
 
 from omtl.experiment.composition import composed
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.frames import compare_as_asked
 from omtl.util.errors import UserError
 
 SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"

@@ -21,7 +21,7 @@ USED = [
     (["run", "algorithm=toy_learner", "dataset=toy_data", "repeats=1"], "Toy learner, Toy data"),
     (["table", "toy-table1", "--repeats", "2"], "Toy, Table 1"),
     (["explain", "toy-table1", "PA on Synthetic", "--repeats", "2"], "verdict: "),
-    (["readings", "toy-table1", "--repeats", "2"], "increment"),
+    (["audit", "readings", "toy-table1", "--repeats", "2"], "increment"),
 ]
 """Commands that use what was made, and what each prints."""
 

@@ -15,8 +15,7 @@ from pages import PAGES, lines_of
 from omtl.util.paths import RESULTS, ROOT
 
 JOURNEYS = sorted((ROOT / "scripts" / "journeys").glob("*.sh"))
-LONG = ("reader",)
-"""The journeys of minutes."""
+PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 
 CORE_ALONE = """
 import sys
@@ -93,13 +92,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    "journey",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.deep] if path.stem in LONG else [])
-        for path in JOURNEYS
-    ],
-)
+@pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
 def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -> None:
     """A newcomer's commands, one after the other, in an empty folder: each one ends well."""
     program = tmp_path / "bin" / "omtl"
@@ -122,12 +115,12 @@ def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -
     assert not list(installed.rglob(".omtl")), "something was kept beside the installed package"
 
 
-def test_published_results_are_read_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """In an empty folder, of which nothing is read."""
-    cell = ["dom-table1", "DOM-I (Ring) on Synthetic"]
-    done = python(installed, tmp_path / "empty", "-m", "omtl", "explain", *cell)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "verdict: " in done.stdout
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=[path.stem for path in PROGRAMS])
+def test_a_program(program: Path, installed: Path, tmp_path: Path) -> None:
+    """A newcomer's few lines of Python, in an empty folder."""
+    done = python(installed, tmp_path / "empty", str(program))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_all_results_travel_in_the_wheel(installed: Path) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from omtl.commands._grid import print_rows
+from omtl.api.views import View
 from omtl.commands._main import main
 from omtl.compute import progress
 from omtl.compute.dry_run import Planned
@@ -63,11 +63,11 @@ def test_commands_tables_fit(words: list[str], capsys: pytest.CaptureFixture[str
 @pytest.mark.usefixtures("narrow")
 def test_columns_are_dropped_before_texts_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
     """And what was left out is named."""
-    print_rows(["name", "long", "short"], [["a", "x" * 90, "b"]], spare=["long"])
+    View(["name", "long", "short"], [["a", "x" * 90, "b"]], spare=["long"]).show()
     shown = capsys.readouterr().out
     assert "x" not in shown
     assert "not shown here: long" in shown
-    print_rows(["name", "long"], [["a", "x" * 90]])
+    View(["name", "long"], [["a", "x" * 90]]).show()
     assert widest(capsys.readouterr().out) <= 80
 
 

@@ -1,11 +1,12 @@
-"""``omtl pull``: import the finished units of an archive."""
+"""``omtl store pull``: import the finished units of an archive."""
 
 from __future__ import annotations
 
 import argparse
 
+GROUP = "manage"
 HELP = "import the finished units of an archive into the store"
-EXAMPLES = ("pull units.omtl", "pull https://example.org/units.omtl")
+EXAMPLES = ("store pull units.omtl", "store pull https://example.org/units.omtl")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``omtl proofread``: check the papers' printed tables against themselves."""
+"""``omtl audit proofread``: check the papers' printed tables against themselves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 
 from omtl.commands._options import tell_written
 
+GROUP = "look behind the numbers"
 HELP = "check the papers' printed tables for repeated rows and impossible numbers"
-EXAMPLES = ("proofread",)
+EXAMPLES = ("audit proofread",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

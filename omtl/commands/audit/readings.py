@@ -1,4 +1,4 @@
-"""``omtl readings``: search the answers to a paper's open questions."""
+"""``omtl audit readings``: search the answers to a paper's open questions."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from omtl.commands._options import (
     PARALLEL,
     add_flags,
     add_parallel_options,
+    given_parallel,
     natural,
-    parallel_of,
     positive,
     refuse_ignored,
     tell_written,
 )
 from omtl.experiment.naming import LITERAL, READINGS
 
+GROUP = "look behind the numbers"
 HELP = "search a paper's open questions; write the readings as_read and as_published"
 EXAMPLES = (
-    "readings dom-table1",
-    "readings aklo-table1 --draws 40",
-    "readings dom-table1 --repeats 2",
-    "readings dom-table1 --luck",
+    "audit readings dom-table1",
+    "audit readings aklo-table1 --draws 40",
+    "audit readings dom-table1 --repeats 2",
+    "audit readings dom-table1 --luck",
 )
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table and how to search."""
-    command.add_argument("table", metavar="TABLE")
+    command.add_argument("table", metavar="TABLE", help="its id")
     command.add_argument(
         "--draws",
         type=natural,
@@ -53,43 +54,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
         luck="only measure how much of the recorded search is luck",
     )
     command.add_argument("--repeats", type=positive, help="per trial; default: 5")
-    command.add_argument("--seed", type=natural, default=0, help="default: 0")
+    command.add_argument(
+        "--seed", type=natural, default=0, help="seed of shuffles and draws; default: 0"
+    )
     add_parallel_options(command)
 
 
 def run(options: argparse.Namespace) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
-    from omtl.reproduction import search_readings
-    from omtl.tables.placebo_test import write_placebo_test
-    from omtl.tables.request import Request
+    from omtl.api import audits
 
     if options.page or options.luck:
         ignored = ["draws", "begin", "only", "keep", "repeats", *PARALLEL]
         ignored += [] if options.luck else ["seed"]
         refuse_ignored(options, add_options, "--page and --luck search nothing", *ignored)
-        pages = search_readings.write_page(options.table) if options.page else []
-        pages += [write_placebo_test(options.table, options.seed)] if options.luck else []
+        pages = audits.search_pages(options.table, options.page, options.luck, options.seed)
         tell_written(pages)
         return
-    n_repeats = options.repeats or search_readings.REPEATS
-    full = options.keep or (n_repeats >= search_readings.REPEATS and options.seed == 0)
-    if full:
-        search_readings.readings_folder(options.table)  # refused before anything is played
-    found = search_readings.search(
-        options.table,
-        Request(options.begin, n_repeats, options.seed, None, parallel_of(options)),
-        print,
-        options.draws,
-        [options.only] if options.only else search_readings.SEARCHES,
-    )
-    for reading, answers in found.answers.items():
-        print(f"{reading}: {answers}")
-    paths = search_readings.write_record(options.table, found, full)
-    if full:
-        paths += search_readings.write_answers(options.table, found, options.seed)
-    else:
-        print(
-            "the paper's readings stay unchanged: "
-            f"only a search with {search_readings.REPEATS} repeats and seed 0 changes them"
-        )
-    tell_written(paths)
+    asked = ("draws", "begin", "only", "keep", "repeats", "seed")
+    given = {name: getattr(options, name) for name in asked} | given_parallel(options)
+    tell_written(audits.search_readings(options.table, **given))

@@ -1,11 +1,12 @@
-"""``omtl prune``: remove finished units whose code is gone."""
+"""``omtl store prune``: remove finished units whose code is gone."""
 
 from __future__ import annotations
 
 import argparse
 
+GROUP = "manage"
 HELP = "remove finished units whose code is gone, and damaged files, from the store"
-EXAMPLES = ("prune --dry-run", "prune")
+EXAMPLES = ("store prune --dry-run", "store prune")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

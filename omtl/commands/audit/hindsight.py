@@ -1,4 +1,4 @@
-"""``omtl hindsight``: measure how much of each paper's margin comes from tuning in hindsight."""
+"""``omtl audit hindsight``: measure how much of each margin comes from tuning in hindsight."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 
 from omtl.commands._options import positive, tell_written
 
+GROUP = "look behind the numbers"
 HELP = "measure how much of each paper's margin comes from tuning in hindsight"
-EXAMPLES = ("hindsight", "hindsight --repeats 5")
+EXAMPLES = ("audit hindsight", "audit hindsight --repeats 5")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``omtl push``: write finished units to one archive."""
+"""``omtl store push``: write finished units to one archive."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from omtl.commands._options import (
     REQUEST,
     add_flags,
     add_request_options,
+    given_request,
     refuse_ignored,
-    request_of,
 )
 
+GROUP = "manage"
 HELP = "write finished units to an archive that others can pull"
-EXAMPLES = ("push units.omtl", "push dom.omtl dom-table1 --reading as_written")
+EXAMPLES = ("store push units.omtl", "store push dom.omtl dom-table1 --reading as_written")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -32,6 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the archive."""
+    from omtl.api.tables import request_for
     from omtl.compute.exchange import push
     from omtl.compute.store import Store
     from omtl.tables.cells import planned
@@ -42,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
         why = "without a table, all units are written"
         refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
     else:
-        request = request_of(options)
+        request = request_for(**given_request(options))
         units = [
             unit
             for table in options.tables

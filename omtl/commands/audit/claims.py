@@ -1,4 +1,4 @@
-"""``omtl claims``: write the ledger of all claims, and the audit of the theorems."""
+"""``omtl audit claims``: write the ledger of all claims, and the audit of the theorems."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 
 from omtl.commands._options import tell_written
 
+GROUP = "look behind the numbers"
 HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
-EXAMPLES = ("claims",)
+EXAMPLES = ("audit claims",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

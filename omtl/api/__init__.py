@@ -1,0 +1,1 @@
+"""What people import from `omtl`: functions that reproduce, run and compare, and their results."""

@@ -1,0 +1,190 @@
+"""Looking behind the numbers: replays of cells, searches of readings and of grids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from omtl.api.tables import RequestOptions, parallel_for, request_for
+from omtl.experiment.naming import LITERAL
+from omtl.experiment.specs import SearchSpec
+from omtl.reproduction import search_readings as searching
+from omtl.reproduction import verify as replaying
+from omtl.tables.cells import planned
+from omtl.tables.placebo_test import write_placebo_test
+from omtl.tables.plan import describe, descriptions
+from omtl.tables.request import Request
+from omtl.tables.search_cost import cost_of
+from omtl.tables.writing import folder_for, write_rows
+from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS, results_to_read
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Cells that were computed again, and the files that say so.
+
+    Parameters
+    ----------
+    checks : list
+        For each cell the result, and what differs.
+    paths : list of Path
+    """
+
+    checks: list[replaying.Check]
+    paths: list[Path]
+
+    @property
+    def different(self) -> int:
+        """How many cells differ."""
+        return sum(done.result == replaying.DIFFERENT for done in self.checks)
+
+    @property
+    def warning(self) -> str:
+        """What it means that cells differ."""
+        return (
+            f"{self.different} of {len(self.checks)} cells differ from results/: the code or the "
+            "packages have changed since they were made, or this machine computes different bits"
+        )
+
+
+def verify(
+    tables: Sequence[str] = (),
+    cells: int | None = None,
+    seed: int = 0,
+    *,
+    sign: str | None = None,
+    parallel: str = "threads",
+    jobs: int | None = None,
+    address: str | None = None,
+) -> Verification:
+    """Compute random cells again, print and record whether every digit is that of ``results/``.
+
+    Parameters
+    ----------
+    tables : sequence of str
+        All by default.
+    cells : int, optional
+        The number of cells; by default one from each table.
+    seed : int
+        Seed of the draw of cells.
+    sign : str, optional
+        Under which name to add a line to ``results/reproductions.csv``.
+    parallel, jobs, address
+        How to compute.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, or no cell can be compared.
+    """
+    for table in tables:
+        describe("table", table)  # reports a wrong name
+    if sign is not None:
+        replaying.refuse_name(sign)
+    names = list(dict.fromkeys(tables)) or list(descriptions("table"))
+    engine = parallel_for(parallel, jobs, address)
+    checks = []
+    for run, row in replaying.drawn(results_to_read(), names, cells or len(names), seed):
+        done = replaying.check(run, row, seed, engine)
+        checks.append(done)
+        print(f"{done.result}: {done}", flush=True)
+    if all(done.result == replaying.NOT_COMPARABLE for done in checks):
+        raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
+    rows = {"verify.csv": replaying.signed_off(checks, seed)}
+    if sign is not None:
+        rows["reproductions.csv"] = replaying.signature(checks, sign, seed)
+    for name, added in rows.items():
+        replaying.append(RESULTS / name, added)
+    return Verification(checks, [RESULTS / name for name in rows])
+
+
+def search_grids(
+    table: str, search: str, **given: Unpack[RequestOptions]
+) -> tuple[pd.DataFrame, Path]:
+    """Search the grids of a fully played table; return and write what is lost by it.
+
+    Raises
+    ------
+    UserError
+        If there is no such table or search, or the table uses a search itself.
+    """
+    request = request_for(**given)
+    cells = planned(table, request, plays=0)
+    if cells["search"].notna().any():
+        raise UserError(
+            f"{table} uses a search itself; name a table whose grids are played in full"
+        )
+    rows = cost_of(cells, SearchSpec.named(search), request)
+    folder = folder_for(request.is_full(describe("table", table)), "search", apart=True)
+    path = folder / f"{table}.csv"
+    write_rows(path, rows)
+    return rows, path
+
+
+def search_pages(table: str, page: bool, placebo: bool, seed: int = 0) -> list[Path]:
+    """Write the page of a recorded search of readings, and how much of it is luck."""
+    pages = searching.write_page(table) if page else []
+    return pages + ([write_placebo_test(table, seed)] if placebo else [])
+
+
+def search_readings(
+    table: str,
+    *,
+    draws: int = 0,
+    begin: str = LITERAL,
+    only: str | None = None,
+    keep: bool = False,
+    repeats: int | None = None,
+    seed: int = 0,
+    parallel: str = "threads",
+    jobs: int | None = None,
+    address: str | None = None,
+) -> list[Path]:
+    """Search a paper's open questions; write the record, and the best answers as readings.
+
+    Parameters
+    ----------
+    table : str
+    draws : int
+        Number of random readings to try in addition.
+    begin : str
+        The reading to start from.
+    only : str, optional
+        The only reading to search for.
+    keep : bool
+        Whether to keep the answers of a search with few repeats or another seed.
+    repeats : int, optional
+        Per trial.
+    seed : int
+    parallel, jobs, address
+        How to compute.
+
+    Raises
+    ------
+    UserError
+        If there is no such table or reading.
+    """
+    n_repeats = repeats or searching.REPEATS
+    full = keep or (n_repeats >= searching.REPEATS and seed == 0)
+    if full:
+        searching.readings_folder(table)  # refused before anything is played
+    request = Request(begin, n_repeats, seed, None, parallel_for(parallel, jobs, address))
+    found = searching.search(table, request, print, draws, [only] if only else searching.SEARCHES)
+    for reading, answers in found.answers.items():
+        print(f"{reading}: {answers}")
+    paths = searching.write_record(table, found, full)
+    if full:
+        return [*paths, *searching.write_answers(table, found, seed)]
+    print(
+        "the paper's readings stay unchanged: "
+        f"only a search with {searching.REPEATS} repeats and seed 0 changes them"
+    )
+    return paths

@@ -1,0 +1,221 @@
+"""The board: learners ranked by pairwise comparisons over all data sets, without hindsight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from omtl.api.names import known_name
+from omtl.api.tables import parallel_for
+from omtl.api.views import Shown, View
+from omtl.evidence.board import Asked
+from omtl.evidence.board import Board as Plan
+from omtl.evidence.comparisons import REGION
+from omtl.experiment.config import options
+from omtl.reproduction import submission, submission_replay
+from omtl.reproduction.board import Made, from_results, make, write
+from omtl.util import user_folder
+from omtl.util.paths import CHECKOUT, RESULTS
+from omtl.util.user_folder import own_folder
+
+EXPLAINED = (
+    "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
+    f"In the shares, numbers within {REGION:.0%} of each other are a tie. Edge and ties are the "
+    "shares of choices at an edge of the grid and between tied points. Time is that of the whole "
+    "grid, relative to the median learner."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Board(Shown):
+    """Learners ranked over data sets.
+
+    Parameters
+    ----------
+    made : Made
+        The board as it was played or read.
+    """
+
+    made: Made
+
+    @property
+    def ranking(self) -> pd.DataFrame:
+        """A row for each learner, the best first: Elo with its interval, wins, ties, losses."""
+        return self.made.ranking
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each learner on each data set."""
+        return self.made.cells
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether units failed for another reason than missing data."""
+        return self.made.broken
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is the whole board, whose numbers belong in ``results/board``."""
+        return self.made.board.asked == Asked() and (CHECKOUT is None or own_folder() is None)
+
+    def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
+        """Write the board's files, by default to ``results/board``; return the paths."""
+        return write(self.made, Path(folder or RESULTS / "board"), times)
+
+    @property
+    def view(self) -> View:
+        """The ranking, the best first."""
+        heads = ["", "learner", "Elo", "95% interval", "win", "tie", "loss"]
+        heads += ["data sets", "points", "edge", "ties", "time"]
+        rows = []
+        for place, row in enumerate(self.ranking.to_dict("records"), start=1):
+            ratio = self.made.ratios.get(row["algorithm"])
+            rows.append(
+                [
+                    *(str(place), row["label"], f"{row['elo']:.0f}"),
+                    f"[{row['low']:.0f}, {row['high']:.0f}]",
+                    *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
+                    *(str(row["data_sets"]), str(row["points"])),
+                    f"{row['edge']:.0%} {row['grid']}".strip(),
+                    f"{row['ties']:.0%}",
+                    "" if ratio is None else f"{ratio:.2g}",
+                ]
+            )
+        spare = ["ties", "points", "time", "data sets", "edge"]
+        notes = [EXPLAINED, *self.made.notes]
+        return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
+
+
+def planned_board(
+    learners: Sequence[str] = (),
+    data: Sequence[str] = (),
+    *,
+    repeats: int | None = None,
+    seed: int = 0,
+    board: str = "default",
+) -> Plan:
+    """Return what a board of these learners and data sets consists of.
+
+    Raises
+    ------
+    UserError
+        If there is no such learner, data set or board.
+    """
+    user_folder.find()
+    known = {group: options(group) for group in ("algorithm", "dataset", "board")}
+    asked = Asked(
+        board=known_name("board", board, known["board"]),
+        learners=tuple(known_name("algorithm", one, known["algorithm"]) for one in learners),
+        data=tuple(known_name("dataset", one, known["dataset"]) for one in data),
+        repeats=repeats,
+        seed=seed,
+    )
+    return Plan(asked)
+
+
+def board(
+    learners: Sequence[str] = (),
+    data: Sequence[str] = (),
+    *,
+    repeats: int | None = None,
+    seed: int = 0,
+    board: str = "default",
+    published: bool = False,
+    parallel: str = "threads",
+    jobs: int | None = None,
+    address: str | None = None,
+) -> Board:
+    """Rank learners over data sets, tuned without hindsight, like ``omtl board``.
+
+    Parameters
+    ----------
+    learners, data : sequence of str
+        Names of algorithms and data sets; none means all.
+    repeats : int, optional
+        By default as many as the board's config says.
+    seed : int
+    board : str
+        A name in ``conf/board``.
+    published : bool
+        Whether to rank the numbers in ``results/board``, without computing anything.
+    parallel, jobs, address
+        How to compute (`RequestOptions`).
+
+    Returns
+    -------
+    Board
+        ``.ranking``, ``.frame``.
+
+    Raises
+    ------
+    UserError
+        If there is no such learner or data set, or no two learners have numbers.
+
+    Examples
+    --------
+    >>> import omtl
+    >>> omtl.board(["pa", "coml", "arow"], published=True).ranking["algorithm"].tolist()
+    ['arow', 'coml', 'pa']
+    """
+    plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
+    return Board(
+        from_results(plan) if published else make(plan, parallel_for(parallel, jobs, address))
+    )
+
+
+def submit(
+    learner: str,
+    *,
+    data: Sequence[str] = (),
+    repeats: int | None = None,
+    seed: int = 0,
+    board: str = "default",
+    folder: Path | None = None,
+    parallel: str = "threads",
+    jobs: int | None = None,
+    address: str | None = None,
+) -> Path:
+    """Play a learner on the board's data sets, replay a sample, and write a file that says so.
+
+    Parameters
+    ----------
+    learner : str
+        The name of its config.
+    data, repeats, seed, board, parallel, jobs, address
+        As in `board`.
+    folder : Path, optional
+        Where to write; by default ``results/board/submissions``.
+
+    Raises
+    ------
+    UserError
+        If there is no such learner or data set, or it cannot be played.
+    """
+    plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
+    content = submission_replay.submit(plan, parallel_for(parallel, jobs, address))
+    print("\n".join(content["verification"]))
+    return submission.write(content, folder or RESULTS / "board" / "submissions")
+
+
+def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:
+    """Replay a sample of a submission's numbers, print what came of it, return whether all agree.
+
+    Parameters
+    ----------
+    file : Path
+    seed : int, optional
+        Seed of the draw of the sample.
+    cells : int, optional
+        How many numbers to replay; by default a tenth.
+
+    Raises
+    ------
+    UserError
+        If it is no submission.
+    """
+    sentences, sound = submission_replay.verify(file, seed, cells)
+    print("\n".join(sentences))
+    return sound

@@ -1,0 +1,212 @@
+"""From what a user gives, names, classes, instances or data, to what is run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from omtl import datasets
+from omtl.api.names import known_name
+from omtl.api.source import written_class
+from omtl.datasets import DataSet
+from omtl.experiment.composition import GROUPS, ComposedRun, composed
+from omtl.experiment.config import options
+from omtl.experiment.schema import Frozen
+from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.user_folder import own_module
+
+Grid = Mapping[str, Sequence[Any]]
+"""Values to choose hyper-parameters from, by name."""
+
+ONLINE = ("partial_fit", "learn_one")
+"""Methods of another package's classifiers, of which a learner has one."""
+
+
+def composed_run(
+    overrides: Sequence[str], choices: Mapping[str, Any], grid: Grid | None = None
+) -> ComposedRun:
+    """Return the experiment of override strings and of what is given by keyword.
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        As on the command line: ``"repeats=5"``.
+    choices : mapping
+        By keyword: the name of an option (``algorithm="coml"``) or a value (``repeats=5``). The
+        algorithm may also be a class or an instance, the data set a `DataSet` or a frame. None
+        stands for the default.
+    grid : mapping, optional
+        Values to choose the algorithm's hyper-parameters from.
+
+    Raises
+    ------
+    UserError
+        If there is no such option, or something cannot be played.
+    """
+    user_folder.find()
+    words, objects = list(overrides), {}
+    for name, value in choices.items():
+        if value is None:
+            continue
+        if isinstance(value, str | int | float):
+            words.append(f"{name}={value}")
+        elif name in ("algorithm", "dataset"):
+            objects[name] = value
+        else:
+            raise UserError(f"{name}={value!r} must be a name or a number")
+    run = composed(list(map(with_known_name, words)))
+    if "algorithm" in objects:
+        run = replace(run, algorithm=algorithm_of(objects["algorithm"]))
+    if "dataset" in objects:
+        run = replace(run, dataset=spec_of(objects["dataset"]))
+    return run if grid is None else replace(run, algorithm=searched(run.algorithm, grid))
+
+
+def with_known_name(word: str) -> str:
+    """Return an override with the known name of its option, whatever its case."""
+    group, equals, name = word.partition("=")
+    known = {one.casefold(): one for one in options(group)} if group in GROUPS else {}
+    names = (known.get(one.casefold(), one) for one in name.split(","))
+    return f"{group}{equals}{','.join(names)}"
+
+
+def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
+    """Return an algorithm that chooses hyper-parameters from a grid."""
+    values = {name: list(given) for name, given in grid.items()}
+    fixed = {name: one for name, one in algorithm.fixed.items() if name not in values}
+    return replace(algorithm, fixed=Frozen(fixed), grid=Frozen({**algorithm.grid, **values}))
+
+
+def algorithm_of(given: Any) -> AlgorithmSpec:
+    """Return the specification of an algorithm.
+
+    Parameters
+    ----------
+    given : str, class or instance
+        The name of a config; a learner, an estimator of `omtl.sklearn` or an online classifier of
+        scikit-learn or river. An instance has its own hyper-parameters, a class those of the
+        package's config for it, if there is one, and otherwise its defaults.
+
+    Raises
+    ------
+    UserError
+        If it is none of these.
+    """
+    if isinstance(given, str):
+        return AlgorithmSpec.named(known_name("algorithm", given, options("algorithm")))
+    kind: Any = given if inspect.isclass(given) else type(given)
+    values = {} if inspect.isclass(given) else hyper_parameters_of(given)
+    changed = values
+    if kind.__module__ == "omtl.sklearn":
+        usual = hyper_parameters_of(kind())
+        changed = {name: value for name, value in values.items() if value != usual[name]}
+        kind = kind.rules
+        values = {name: value for name, value in values.items() if name in kind._fields}
+    elif any(hasattr(kind, method) for method in ONLINE):
+        target = f"{kind.__module__}.{kind.__name__}"
+        return _of_path(FOREIGN, named(kind.__name__, values), {TARGET: target, **values}, given)
+    elif not all(hasattr(kind, method) for method in ("score", "update")):
+        raise UserError(
+            f"{kind.__name__} is no learner: it has neither score and update, nor partial_fit, nor "
+            "learn_one; see docs/own_learner.md"
+        )
+    label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, changed)
+    return _of_path(path_of(kind), label, values, given)
+
+
+def named(name: str, values: Mapping[str, Any]) -> str:
+    """Return the name of a class with hyper-parameters, as it is written in Python."""
+    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
+
+
+def _of_path(path: str, label: str, values: dict[str, Any], given: Any) -> AlgorithmSpec:
+    """Return the specification of the class at a path: its config's, or a new one."""
+    known = None if path == FOREIGN else config_of(path)
+    if known is not None and inspect.isclass(given):
+        return known
+    return AlgorithmSpec(
+        name=label,
+        label=label,
+        learner=path,
+        networked=known is not None and known.networked,
+        cites=() if known is None else known.cites,
+        fixed=Frozen(values),
+        grid=Frozen({}),
+    )
+
+
+def hyper_parameters_of(given: Any) -> dict[str, Any]:
+    """Return the hyper-parameters of an instance."""
+    if hasattr(given, "get_params"):  # scikit-learn; the defaults are its own affair
+        defaults = type(given)().get_params(deep=False)
+        values: dict[str, Any] = given.get_params(deep=False)
+        if type(given).__module__ != "omtl.sklearn":
+            values = {key: one for key, one in values.items() if one != defaults[key]}
+        return values
+    if hasattr(given, "_get_params"):  # river
+        return dict(given._get_params())
+    if is_dataclass(given):
+        return {each.name: getattr(given, each.name) for each in fields(given)}
+    return (
+        dict(given._asdict()) if hasattr(given, "_asdict") else dict(getattr(given, "__dict__", {}))
+    )
+
+
+def path_of(kind: type) -> str:
+    """Return the dotted path of a learner; one that no importable file has is written to one."""
+    module = kind.__module__
+    if module.partition(".")[0] == "omtl" or own_module(module) is not None:
+        return f"{module}.{kind.__name__}"
+    return written_class(kind)
+
+
+def config_of(path: str) -> AlgorithmSpec | None:
+    """Return the config of the learner at a path, the one with the shortest name, or None."""
+    every = (AlgorithmSpec.named(name) for name in options("algorithm"))
+    found = [spec for spec in every if spec.learner == path]
+    return min(found, key=lambda spec: len(spec.name), default=None)
+
+
+def data_set_of(given: Any) -> DataSet:
+    """Return a data set: itself, one by name, or that of a frame.
+
+    Raises
+    ------
+    UserError
+        If it is none of these.
+    """
+    if isinstance(given, DataSet):
+        return given
+    if isinstance(given, pd.DataFrame):
+        return datasets.from_frame(given)
+    if isinstance(given, str):
+        return datasets.load(given)
+    raise UserError(
+        f"a data set must be a name, a DataFrame or a DataSet, not {type(given).__name__}; "
+        "omtl.datasets.from_arrays makes one of arrays"
+    )
+
+
+def data_sets_of(given: Any) -> list[str | DataSet]:
+    """Return one or several data sets, each a name or a `DataSet`."""
+    several = given if isinstance(given, list | tuple) else [given]
+    known = options("dataset")
+    return [
+        known_name("dataset", one, known) if isinstance(one, str) else data_set_of(one)
+        for one in several
+    ]
+
+
+def spec_of(given: Any) -> DataSetSpec:
+    """Return how a data set is loaded; one that was made by hand is written to a file first."""
+    data = data_set_of(given)
+    if data.spec is None:
+        data = datasets.from_arrays(*data.arrays, name=data.name)
+    assert data.spec is not None
+    return data.spec

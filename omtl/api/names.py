@@ -1,0 +1,27 @@
+"""Names that users give, matched without regard to case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omtl.experiment.schema import choose
+
+
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the known name; case counts only where names differ in nothing else.
+
+    Parameters
+    ----------
+    what : str
+        What is named, for the message.
+    name : str
+    known : iterable of str
+
+    Raises
+    ------
+    UserError
+        If there is none, with the closest known names.
+    """
+    names = list(known)
+    alike = [one for one in names if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else choose(what, name, names)

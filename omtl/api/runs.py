@@ -1,0 +1,247 @@
+"""Single experiments and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from omtl.api.given import Grid, composed_run
+from omtl.api.plots import draw_curves
+from omtl.api.views import Shown, View
+from omtl.experiment.composition import parsed
+from omtl.measures.metrics import METRICS
+from omtl.reproduction.record import distinct, line, play, shown
+from omtl.reproduction.record import frame as frame_of
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LAST = ("params", "failed")
+"""The columns that belong at the end."""
+
+
+@dataclass(frozen=True, repr=False)
+class Runs(Shown):
+    """Experiments that were run, each with its record.
+
+    Parameters
+    ----------
+    records : mapping of str to dict
+        By the run's name: its config, the numbers of each repeat, the hyper-parameters that were
+        chosen (`omtl.reproduction.record.play`).
+    """
+
+    records: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A row for each run: what it was composed of, mean and deviation of each metric."""
+        return frame_of(self.records)
+
+    @cached_property
+    def repeats(self) -> pd.DataFrame:
+        """A row for each repeat of each run."""
+        return frame_of(self.records, by_repeat=True)
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """The cumulative error rate (%) after so many examples: mean and deviation over repeats."""
+        parts = [
+            pd.DataFrame(record["curves"]).assign(run=name, label=label_of(record))
+            for name, record in self.records.items()
+            if record.get("curves")
+        ]
+        empty = pd.DataFrame(columns=["examples", "mean", "std", "run", "label"])
+        found = pd.concat(parts, ignore_index=True) if parts else empty
+        return found[["run", "label", "examples", "mean", "std"]]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the learning curves; return the axes."""
+        return draw_curves(self.curves, ax)
+
+    @property
+    def best(self) -> str:
+        """The name of the run with the best first metric; empty for a single run."""
+        metric = next((name for name in METRICS if name in self.frame), None)
+        if metric is None or len(self.frame) < 2:
+            return ""
+        costs = METRICS[metric].sign * self.frame.set_index("run")[metric].astype(float)
+        return "" if costs.isna().all() else str(costs.idxmin())
+
+    @property
+    def view(self) -> View:
+        """What differs between the runs, and their numbers as mean ± standard deviation."""
+        table = self.frame
+        metrics = distinct([name for name in METRICS if name in table])
+        numbers = {"n_repeats", "diverged", *METRICS, *(f"{name}_std" for name in METRICS)}
+        about = [str(column) for column in table if column not in numbers]
+        about = [c for c in about if c in ("run", "failed") or table[c].nunique(dropna=False) > 1]
+        heads = [column for column in about if column not in LAST]
+        ends = [column for column in LAST if column in about]
+        rows = [
+            [
+                *(_short(row[head]) for head in heads),
+                *(_number(row, name) for name in metrics),
+                *(_short(row[end]) for end in ends),
+                "best" if row["run"] == self.best else "",
+            ]
+            for row in table.to_dict("records")
+        ]
+        titles = [f"{name} {METRICS[name].unit}".strip() for name in metrics]
+        colours = ["green" if row[-1] else "" for row in rows]
+        return View([*heads, *titles, *ends, ""], rows, right=titles, colours=colours)
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Runs):
+    """An experiment that was run."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """Its config, the numbers of each repeat, the hyper-parameters that were chosen."""
+        return next(iter(self.records.values()))
+
+    def __repr__(self) -> str:
+        """Return its numbers in one line."""
+        return line(self.record)
+
+
+def label_of(record: Mapping[str, Any]) -> str:
+    """Return the label of a run's learner, with its network."""
+    config = record["config"]
+    network = f" ({config['network']['name']})" if config["algorithm"]["networked"] else ""
+    return f"{config['algorithm']['label']}{network}, {config['dataset']['label']}"
+
+
+def _number(row: Mapping[Any, Any], metric: str) -> str:
+    if (row.get("diverged") or 0) > 0:
+        return "diverged"
+    std = row.get(f"{metric}_std")
+    return "" if pd.isna(row[metric]) else shown(metric, row[metric], "" if pd.isna(std) else std)
+
+
+def _short(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def run(
+    *overrides: str,
+    algorithm: Any = None,
+    dataset: Any = None,
+    grid: Grid | None = None,
+    **choices: Any,
+) -> Run:
+    """Run an experiment, like ``omtl run``.
+
+    Parameters
+    ----------
+    *overrides : str
+        Values as on the command line: ``"network.weights=equal"``.
+    algorithm : str, class or instance
+        The name of a config; a learner, an estimator (``omtl.ROMPGD(eta=0.1)``) or an online
+        classifier of scikit-learn or river. A class has the hyper-parameters of its config.
+    dataset : str, DataSet or DataFrame
+        A name, or data of your own (`omtl.datasets.from_frame`).
+    grid : mapping of str to sequence, optional
+        Values to choose the algorithm's hyper-parameters from.
+    **choices
+        Options by group (``network="ring"``, ``protocol="rounds"``, ``selection="oracle"``,
+        ``reading="dom/as_published"``), and the values ``repeats`` and ``seed``.
+
+    Returns
+    -------
+    Run
+        ``.frame``, ``.repeats``, ``.curves``, ``.plot()``.
+
+    Raises
+    ------
+    UserError
+        If there is no such option, or the learner cannot be played.
+
+    Examples
+    --------
+    >>> import omtl
+    >>> omtl.run("dataset.options.n_examples=50", algorithm="pa", repeats=2, reading="dom/as_read")
+    PA, Synthetic: error 38.67 ± 0.63 % (2 repeats, reading as_read, progressive: by repeat)
+    """
+    choices |= {"algorithm": algorithm, "dataset": dataset}
+    return Run({"0": {**play(composed_run(overrides, choices, grid)), "overrides": [*overrides]}})
+
+
+def sweep(
+    *overrides: str,
+    algorithm: Any = None,
+    dataset: Any = None,
+    grid: Grid | None = None,
+    **choices: Any,
+) -> Runs:
+    """Run an experiment for each combination of several values.
+
+    Parameters
+    ----------
+    *overrides : str
+        As on the command line, where commas separate values: ``"algorithm.eta=0.1,1"``.
+    algorithm, dataset, grid, **choices
+        As in `omtl.run`; each may be a list of several.
+
+    Returns
+    -------
+    Runs
+        A run for each combination, the last one fastest. One that failed has the reason in the
+        column ``failed`` of ``.frame``.
+
+    Raises
+    ------
+    UserError
+        If an override is wrong, or all runs failed.
+
+    Examples
+    --------
+    >>> import omtl
+    >>> runs = omtl.sweep(algorithm=["pa", "pm"], dataset="random_walk", repeats=2)
+    >>> runs.frame["algorithm"].tolist()
+    ['pa', 'pm']
+    """
+    user_folder.find()
+    named = {"algorithm": algorithm, "dataset": dataset, **choices}
+    several = {
+        name: value if isinstance(value, list | tuple) else [value]
+        for name, value in named.items()
+        if value is not None
+    }
+    typed = [values_of(word) for word in overrides]
+    records: dict[str, dict[str, Any]] = {}
+    for number, given in enumerate(product(*several.values(), *typed)):
+        chosen = dict(zip(several, given, strict=False))
+        words = [str(word) for word in given[len(several) :]]
+        about = [*(f"{n}={v}" for n, v in chosen.items() if isinstance(v, str | int)), *words]
+        records[str(number)] = {**_attempted(words, chosen, grid), "overrides": about}
+    failed = [record["failed"] for record in records.values() if "failed" in record]
+    if len(failed) == len(records):
+        raise UserError(failed[0])
+    return Runs(records)
+
+
+def values_of(word: str) -> list[str]:
+    """Return an override for each of the values that it sweeps."""
+    (found,) = parsed([word]) if "=" in word else (None,)
+    if found is None or not found.is_sweep_override():
+        return [word]
+    return [f"{found.get_key_element()}={value}" for value in found.sweep_string_iterator()]
+
+
+def _attempted(words: list[str], chosen: dict[str, Any], grid: Grid | None) -> dict[str, Any]:
+    config = composed_run(words, chosen, grid)
+    try:
+        return play(config)
+    except UserError as fault:
+        return {"config": config.as_mapping(), "failed": str(fault)}

@@ -1,0 +1,171 @@
+"""How a result is shown: one table of texts, for a terminal, a notebook, a file and LaTeX."""
+
+from __future__ import annotations
+
+import html
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any, Literal
+
+import pandas as pd
+
+from omtl.tables.escape import for_latex
+from omtl.util.screen import say, width
+
+WIDEST = 10_000
+"""Width at which a table's natural width is measured, in letters."""
+
+CSS = {"dim": "gray", "bold": "", "": ""}
+"""Colours of rows in HTML where they are called otherwise than on a terminal."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A table of texts.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    rows : sequence of sequence of str
+        One text per head.
+    title : str
+        What stands above.
+    right : sequence of str
+        Heads of right-aligned columns.
+    colours : sequence of str
+        One colour per row; an empty string means none.
+    spare : sequence of str
+        Heads of columns to drop, in this order, if a terminal is too narrow.
+    notes : sequence of str
+        Sentences that stand below.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    right: Sequence[str] = ()
+    colours: Sequence[str] = ()
+    spare: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def show(self) -> None:
+        """Print the table, coloured on a terminal and fitted to it."""
+        if self.title:
+            say(self.title)
+        self._print(None, width())
+        for note in self.notes:
+            say(note)
+
+    def text(self) -> str:
+        """Return the table as plain text, at full width."""
+        file = io.StringIO()
+        self._print(file, WIDEST)
+        lines = [line.rstrip() for line in file.getvalue().splitlines()]
+        return "\n".join([*filter(None, [self.title]), *lines, *self.notes]).strip("\n")
+
+    def html(self) -> str:
+        """Return the table as HTML, as a notebook shows it."""
+
+        def row(kind: str, cells: Sequence[str], colour: str = "") -> str:
+            style = f' style="color:{colour}"' if (colour := CSS.get(colour, colour)) else ""
+            return f"<tr{style}>{''.join(_html_cell(kind, cell) for cell in cells)}</tr>"
+
+        colours = self.colours or [""] * len(self.rows)
+        rows = (row("td", *pair) for pair in zip(self.rows, colours, strict=True))
+        caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
+        notes = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in self.notes)
+        return f"<table>{caption}{row('th', self.heads)}{''.join(rows)}</table>{notes}"
+
+    def latex(self) -> str:
+        """Return the table in LaTeX (booktabs), with its title as the caption."""
+        columns = "".join("r" if head in self.right else "l" for head in self.heads)
+        lines = [" & ".join(map(for_latex, row)) + r" \\" for row in (self.heads, *self.rows)]
+        body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        tabular = [rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]
+        caption = [rf"\caption{{{for_latex(self.title)}}}"] if self.title else []
+        whole = [r"\begin{table}", r"\centering", *caption, *tabular, r"\end{table}"]
+        return "\n".join(whole) + "\n"
+
+    def _print(self, file: IO[str] | None, limit: int | None) -> None:
+        """Print the rows, at full width or fitted to a limit: spare columns go, then texts wrap."""
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(file=file)
+        kept, table = list(self.heads), self._grid(self.heads)
+        limit = limit or max(console.width, _width_of(table))
+        for head in self.spare:
+            if _width_of(table) > limit and head in kept:
+                kept.remove(head)
+                table = self._grid(kept)
+        if _width_of(table) > limit:
+            table = self._grid(kept, wraps=True)
+        console.width = limit
+        console.print(table)
+        if left_out := [head.strip() for head in self.heads if head not in kept]:
+            names = ", ".join(dict.fromkeys(left_out))
+            console.print(Text(f"not shown here: {names}"))
+
+    def _grid(self, heads: Sequence[str], wraps: bool = False) -> Any:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=not wraps)
+        for head in heads:
+            side: Literal["left", "right"] = "right" if head in self.right else "left"
+            grid.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")
+        places = [list(self.heads).index(head) for head in heads]
+        for row, colour in zip(self.rows, self.colours or [""] * len(self.rows), strict=True):
+            grid.add_row(*(Text(row[place]) for place in places), style=colour)
+        return grid
+
+
+def _width_of(grid: Any) -> int:
+    from rich.console import Console
+
+    return Console(width=WIDEST).measure(grid).maximum
+
+
+def _html_cell(kind: str, text: str) -> str:
+    return f"<{kind}>{html.escape(text)}</{kind}>"
+
+
+def view_of(frame: pd.DataFrame, title: str = "", notes: Sequence[str] = ()) -> View:
+    """Return a data frame as a table of texts."""
+    numbers = [str(name) for name in frame.select_dtypes("number")]
+    rows = [[_text(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    return View([str(name) for name in frame], rows, title, right=numbers, notes=notes)
+
+
+def _text(value: Any) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Shown(ABC):
+    """A result that shows itself, by its `view`, in a terminal, a notebook, a file and LaTeX."""
+
+    @property
+    @abstractmethod
+    def view(self) -> View:
+        """What is shown of it."""
+
+    def show(self) -> None:
+        """Print it, coloured on a terminal and fitted to it."""
+        self.view.show()
+
+    def to_latex(self) -> str:
+        """Return it as a LaTeX table (booktabs)."""
+        return self.view.latex()
+
+    def __repr__(self) -> str:
+        """Return it as plain text."""
+        return replace(self.view, notes=()).text()
+
+    def _repr_html_(self) -> str:
+        """Return it as HTML, for notebooks."""
+        return self.view.html()

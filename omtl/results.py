@@ -1,0 +1,151 @@
+"""What is published with the package: printed numbers, ours, each repeat, and all claims.
+
+>>> from omtl import results
+>>> results.cells("dom-table1", reading="as_read")["algorithm"].tolist()[:3]
+['PM', 'PM', 'PM']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from omtl.api.names import known_name
+from omtl.experiment.naming import CLOSEST
+from omtl.reproduction.export import typed
+from omtl.reproduction.record import collect, frame
+from omtl.tables.cells import PLACE
+from omtl.tables.plan import descriptions
+from omtl.tables.published_results import PublishedRun, runs_of
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+from omtl.util.paths import results_to_read
+from omtl.util.result_files import read_csv
+
+__all__ = ["cells", "claims", "repeats", "runs"]
+
+
+def _published(table: str, reading: str, selection: str) -> PublishedRun:
+    user_folder.find()
+    known = known_name("table", table, descriptions("table"))
+    found = runs_of(results_to_read(), known)
+    named = {run.name: run for run in found}
+    asked = f"{reading}_by_{selection}" if selection else reading
+    return named[known_name(f"published run of {known}", asked, named)]
+
+
+def cells(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.DataFrame:
+    """Return the published run of a table: a row for each cell. Nothing is computed.
+
+    Parameters
+    ----------
+    table : str
+        The table's id.
+    reading : str
+        A reading whose results are published, by default the closest one.
+    selection : str
+        A rule other than the table's own: ``"prefix"``.
+
+    Returns
+    -------
+    DataFrame
+        Printed numbers, ours, the difference with its 99.9% interval, the verdict.
+
+    Raises
+    ------
+    UserError
+        If there is no such run.
+
+    Examples
+    --------
+    >>> found = cells("dom-table1").set_index(["algorithm", "dataset"])
+    >>> found.loc[("COML", "Synthetic"), "verdict"]
+    'near'
+    """
+    return typed(pd.DataFrame(_published(table, reading, selection).rows))
+
+
+def repeats(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.DataFrame:
+    """Return our number in each repeat of a published run, in full precision.
+
+    Parameters
+    ----------
+    table, reading, selection : str
+        As in `cells`.
+
+    Raises
+    ------
+    UserError
+        If there is no such run.
+
+    Examples
+    --------
+    >>> found = repeats("dom-table1")
+    >>> len(found[(found["algorithm"] == "COML") & (found["dataset"] == "Synthetic")])
+    50
+    """
+    found = _published(table, reading, selection).repeats
+    return pd.DataFrame(
+        [
+            {**dict(zip(PLACE, place, strict=True)), "repeat": number, "value": value}
+            for place, values in found.items()
+            for number, value in enumerate(values.tolist())
+        ]
+    )
+
+
+def claims(paper: str | None = None) -> pd.DataFrame:
+    """Return the papers' comparative statements: true in print, and of our numbers?
+
+    Parameters
+    ----------
+    paper : str, optional
+        Only those of this paper.
+
+    Raises
+    ------
+    UserError
+        If there is no such paper.
+
+    Examples
+    --------
+    >>> sorted(claims("aklo")["paper"].unique())
+    ['aklo']
+    """
+    found = read_csv(results_to_read("claims.csv") / "claims.csv")
+    if paper is None:
+        return found
+    known = known_name("paper", paper, sorted(set(found["paper"])))
+    return found[found["paper"] == known].reset_index(drop=True)
+
+
+def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
+    """Return the records of runs and sweeps of ``omtl run`` in folders and below.
+
+    Parameters
+    ----------
+    *folders : str or Path
+        Such as ``.omtl/sweeps``.
+    by_repeat : bool
+        Whether to return a row for each repeat, instead of one for each run.
+
+    Raises
+    ------
+    UserError
+        If a folder has none, or one cannot be read.
+
+    Examples
+    --------
+    >>> runs(".omtl/runs")  # doctest: +SKIP
+    """
+    records: dict[str, Mapping[str, Any]] = {}
+    for folder in map(Path, folders):
+        found = collect(folder)
+        if not found:
+            raise UserError(f"{folder} contains no record of a run")
+        several = len(folders) > 1
+        records |= {f"{folder}/{name}" if several else name: one for name, one in found.items()}
+    return frame(records, by_repeat)

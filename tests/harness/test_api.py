@@ -1,0 +1,196 @@
+"""What people import: the public names, what they take, and what they return."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import SGDClassifier
+
+import omtl
+from omtl import datasets, results
+from omtl.api.papers import KINDS, catalogue
+from omtl.ops import axpy, dot
+from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
+
+MARGIN = 1.0
+
+SMALL = {"repeats": 2, "parallel": "serial"}
+
+
+class Descent(NamedTuple):
+    """Gradient descent, each task alone, made up here; its margin is the module's."""
+
+    eta: float = 0.1
+
+    def new_state(self, shape):
+        """Return zero weights."""
+        return np.zeros((shape.n_tasks, shape.n_features))
+
+    def score(self, state, x):
+        """Return w·x."""
+        return dot(state[x.task], x)
+
+    def update(self, state, x, y, score):
+        """Step where the margin is small."""
+        if y * score >= MARGIN:
+            return False
+        axpy(self.eta * y, x, state[x.task])
+        return True
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is written in a home of these tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMTL_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """Two clinics, whose patients one feature tells apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    rows = pd.DataFrame(X, columns=["age", "dose"]).assign(one=1.0)
+    return rows.assign(ill=X[:, 0] > 0, clinic=np.repeat(["A", "B"], 60))
+
+
+def test_the_package_shows_its_public_names_and_imports_nothing() -> None:
+    """All can be had, and none is had before it is used."""
+    code = "import sys, omtl; print(sum(n in sys.modules for n in ('numpy', 'pandas', 'hydra')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert {*omtl.__all__, "ROMPGD", "datasets", "__version__"} <= set(dir(omtl))
+    assert all(getattr(omtl, name) is not None for name in dir(omtl))
+    assert not [name for name in dir(omtl) if name.startswith("_") and name != "__version__"]
+    assert (Path(omtl.__file__).parent / "py.typed").exists()
+    with pytest.raises(AttributeError, match="no attribute 'tabel'"):
+        omtl.tabel  # noqa: B018
+
+
+def test_a_class_of_this_file_is_compared_on_a_frame(frame: pd.DataFrame) -> None:
+    """With a grid of its own, beside a name, an estimator and a classifier of scikit-learn."""
+    data = datasets.from_frame(frame, label="ill", task="clinic", name="clinics")
+    others = ["MAJORITY", omtl.ROMPGD(eta=0.2), SGDClassifier(alpha=0.01)]
+    found = omtl.compare(Descent, data, against=others, grid={"eta": [0.1, 1.0]}, **SMALL)
+    assert set(found.frame["algorithm"]) == {
+        *("Descent", "majority", "ROMPGD(eta=0.2)", "SGDClassifier(alpha=0.01)")
+    }
+    best = found.frame.set_index("algorithm")["mean"]
+    assert best["Descent"] < 20.0 < best["majority"]
+    assert len(found.repeats) == 8
+    assert {"Descent", "Majority"} <= set(found.curves["label"])
+    assert "Descent" in found.to_latex()
+    assert "Descent" in found._repr_html_()
+    assert "Descent" in repr(found)
+    ax = found.plot()
+    assert found.plot(ax) is ax
+
+
+def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
+    """A fixed instance runs with its own values; strings of Hydra work beside keywords."""
+    one = omtl.run("dataset.options.n_examples=20", algorithm="PM", **SMALL)
+    two = omtl.run("dataset.options.n_examples=20", "algorithm=pm", **SMALL)
+    assert one.frame["error"].tolist() == two.frame["error"].tolist()
+    data = datasets.from_frame(frame, label="ill", task="clinic")
+    fixed = omtl.run(algorithm=omtl.PassiveAggressive(C=0.01), dataset=data, **SMALL)
+    assert fixed.record["params"][0]["C"] == 0.01
+    assert len(fixed.repeats) == 2
+    assert fixed.curves["examples"].iloc[-1] == 120
+    assert "PassiveAggressive(C=0.01)" in repr(fixed)
+
+
+def test_a_sweep_marks_the_best_and_keeps_what_failed() -> None:
+    small = "dataset.options.n_examples=20"
+    runs = omtl.sweep(small, "seed=0,1", algorithm=["pm", "stl"], **SMALL)
+    assert runs.frame["algorithm"].tolist() == ["pm", "pm", "stl", "stl"]
+    assert runs.frame["failed"].notna().tolist() == [False, False, True, True]
+    assert runs.best in ("0", "1")
+    assert repr(runs).count("best") == 1
+    with pytest.raises(UserError, match="has no score"):
+        omtl.sweep(small, algorithm=["stl"], **SMALL)
+
+
+def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    table = omtl.table("DOM-Table1", cell="pa on synthetic", repeats=2)
+    (row,) = table.frame.to_dict("records")
+    assert row["algorithm"] == "PA"
+    assert row["verdict"] in ("match", "near", "compatible")
+    assert len(table.repeats) == 2
+    assert r"\begin{table}" in table.to_latex()
+    assert "PA" in table._repr_html_()
+    assert table.plot().get_xlabel() == "published"
+    table.show()
+    assert "our mean differs by" in capsys.readouterr().out
+    assert table.explain("PA on Synthetic").facts["ours"].startswith("12.")
+
+
+def test_what_is_published_is_read() -> None:
+    """Each number with its verdict, each repeat, and each claim; a wrong name has suggestions."""
+    cells = results.cells("dom-table1", reading="as_read")
+    assert len(cells) == len(results.cells("dom-table1")) > 50
+    repeats = results.repeats("dom-table1")
+    mean = repeats[(repeats["algorithm"] == "COML") & (repeats["dataset"] == "Synthetic")]
+    coml = results.cells("dom-table1").set_index(["algorithm", "dataset"]).loc["COML", "Synthetic"]
+    assert mean["value"].mean() == pytest.approx(coml["ours_mean"], abs=1e-4)
+    assert set(results.claims("rom")["paper"]) == {"rom"}
+    assert omtl.paper("Rom").tables == ["rom-table1", "rom-table2"]
+    with pytest.raises(UserError, match="did you mean 'dom-table1'"):
+        results.cells("dom-tabel1")
+
+
+def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
+    for change, why in [
+        ({"label": "sick"}, "no column 'sick'"),
+        ({"label": "age", "task": "clinic"}, "two different labels"),
+        ({"label": "ill", "task": "site"}, "no column 'site'"),
+    ]:
+        with pytest.raises(UserError, match=why):
+            datasets.from_frame(frame, **change)
+    with pytest.raises(UserError, match="no learner"):
+        omtl.run(algorithm=object(), dataset="random_walk")
+    with pytest.raises(UserError, match="a data set must be"):
+        omtl.run(algorithm="pa", dataset=3.5j)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_that_is_listed_says_what_it_is(kind: str) -> None:
+    assert all(row["what it is"] for row in catalogue(kind).rows)
+
+
+def doctests() -> dict[str, doctest.DocTest]:
+    """Return the examples of the page and of all public functions."""
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    found = {"python.md": doctest.DocTestParser().get_doctest(blocks, {}, "python.md", None, 0)}
+    for name in omtl.__all__:
+        public = getattr(omtl, name)
+        for one in doctest.DocTestFinder(recurse=False).find(public, name):
+            found[name] = one
+    for module in (datasets, results):
+        for name in module.__all__:
+            for one in doctest.DocTestFinder(recurse=False).find(getattr(module, name), name):
+                one.globs = vars(module).copy()
+                found[f"{module.__name__}.{name}"] = one
+    return found
+
+
+@pytest.mark.parametrize("name", doctests())
+def test_examples_run_and_print_what_they_show(name: str) -> None:
+    test = doctests()[name]
+    if name not in ("omtl.datasets.DataSet", "omtl.datasets.names", "datasets", "results"):
+        assert test.examples
+    told: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    failed, _ = runner.run(test, out=told.append)
+    assert not failed, "".join(told)
