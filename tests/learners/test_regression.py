@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from omtl.reproduction.frames import compare_as_asked
 
+from omtl.api.comparisons import compare
 from omtl.experiment.composition import composed
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
@@ -51,11 +51,15 @@ def test_rules_look_at_absolute_errors(rule: str) -> None:
 
 
 def test_regressors_are_compared() -> None:
-    words = ["algorithm=parameter_free", "dataset=biased_tasks", "protocol=regression"]
-    words += [f"dataset.options={SMALL}", "repeats=3"]
-    found, config = compare_as_asked(words, "absolute_error", [], [])
-    assert config.selection.name == "prefix_absolute"
-    assert {row.algorithm for row in found.rows} == {"parameter_free", "gd", "gd_pooled"}
+    found = compare(
+        "parameter_free",
+        "biased_tasks",
+        f"dataset.options={SMALL}",
+        protocol="regression",
+        repeats=3,
+        metric="absolute_error",
+    )
+    assert set(found.frame["algorithm"]) == {"parameter_free", "gd", "gd_pooled"}
 
 
 @pytest.mark.parametrize(
