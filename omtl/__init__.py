@@ -75,4 +75,4 @@ def __dir__() -> list[str]:
     """Return the public names: functions, modules and learners."""
     from omtl.sklearn.parameters import TABLE
 
-    return sorted([*__all__, *MODULES, *TABLE, "__version__"])
+    return sorted({*__all__, *MODULES, *TABLE, "__version__"})

@@ -20,8 +20,9 @@ from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.tables.search_cost import cost_of
 from omtl.tables.writing import folder_for, write_rows
+from omtl.util import paths
 from omtl.util.errors import UserError
-from omtl.util.paths import RESULTS, results_to_read
+from omtl.util.paths import results_to_read
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -102,8 +103,8 @@ def verify(
     if sign is not None:
         rows["reproductions.csv"] = replaying.signature(checks, sign, seed)
     for name, added in rows.items():
-        replaying.append(RESULTS / name, added)
-    return Verification(checks, [RESULTS / name for name in rows])
+        replaying.append(paths.RESULTS / name, added)
+    return Verification(checks, [paths.RESULTS / name for name in rows])
 
 
 def search_grids(

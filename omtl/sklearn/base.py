@@ -128,7 +128,8 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         first = not self.__sklearn_is_fitted__()
         with undone_on_error(self) if first else nullcontext():
-            X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
+            if first or not self._fits(X, y):
+                X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
             if first:
                 known = classes_of(y) if classes is None else np.unique(classes)
                 self._begin(X, known, task, tasks, whole=False)
@@ -136,6 +137,21 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
                 self._check_again(classes, tasks)
             self._learn(X, y, task, node, ends=False)
         return self
+
+    def _fits(self, X: Any, y: Any) -> bool:
+        """Whether arrays are as scikit-learn's validation returns them, but for NaN and infinity.
+
+        It takes longer than learning from a small batch.
+        """
+        return (
+            type(X) is type(y) is np.ndarray
+            and X.dtype == np.float64
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and y.dtype.kind in "biuf"
+            and X.shape == (y.size, self.n_features_in_) != (0, self.n_features_in_)
+            and y.shape == (y.size,)
+        )
 
     def begin(
         self,

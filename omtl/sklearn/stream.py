@@ -190,7 +190,8 @@ class TaskStream(BaseEstimator):
 
     def _learn(self, X: Any, y: Any, task: Any, node: Any, ends: bool) -> None:
         """Learn from validated rows, which may still contain NaN or infinity."""
-        y = column_or_1d(y)
+        if type(y) is not np.ndarray or y.ndim != 1:
+            y = column_or_1d(y)
         positive, negative = y == self.classes_[1], y == self.classes_[0]
         if not np.all(positive | negative):
             strange = np.unique(y[~(positive | negative)])[:5].tolist()
