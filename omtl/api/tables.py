@@ -27,6 +27,7 @@ from omtl.reproduction.export import captioned, typed
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
+from omtl.tables.notes import pulled_notes
 from omtl.tables.plan import descriptions
 from omtl.tables.render import MARKS, STYLES, latex, show
 from omtl.tables.request import Request
@@ -198,6 +199,8 @@ class Table(Shown):
             (cell,) = each_cell(self.run.cells)
             why = explaining.why_of(cell, self.run.description)
             lines = [f"{cell.verdict}: {why}" if why else cell.verdict]
+        if not full:
+            lines = [*pulled_notes(self.run.cells), *lines]
         for line in lines:
             say(line)
 

@@ -250,7 +250,7 @@ class TaskStream(BaseEstimator):
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
         if "network" not in self.entry.takes:
-            return np.zeros(number.size, dtype=np.int64)
+            return number
         return nodes_of(number, node, self._shape.mixing.shape[0], self._shape.n_tasks)
 
     def _follow(self, batch: Batch, learns: bool, ends: bool = False) -> np.ndarray:

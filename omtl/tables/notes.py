@@ -35,7 +35,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
         *_reasons(cells),
-        *_pulled(cells),
+        *pulled_notes(cells),
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
@@ -74,7 +74,7 @@ def _reasons(cells: pd.DataFrame) -> list[str]:
     ]
 
 
-def _pulled(cells: pd.DataFrame) -> list[str]:
+def pulled_notes(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
     return [
         f"{_places(group, cells)} — not computed here but pulled from {source!s}; "

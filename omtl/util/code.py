@@ -19,6 +19,7 @@ from omtl.util.paths import PACKAGE, home_folder
 from omtl.util.user_folder import module_in, own_folder
 
 UNHASHED = {
+    "omtl": "the public names, which units do not use",
     "omtl.util.code": "how versions of code are told apart",
     "omtl.util.compile_cache": "where compiled code is kept",
     "omtl.util.errors": "how mistakes are named",

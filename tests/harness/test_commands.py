@@ -303,7 +303,7 @@ def test_every_learner_and_data_set_can_be_cited() -> None:
     text = citations.bibtex(algorithms, [DataSetSpec.named(n) for n in options("dataset")])
     assert text.count("{") == text.count("}")
     assert "@article{xue2007multitask" in text
-    with pytest.raises(UserError, match="'nobody1999nothing', which omtl/experiment/ref"):
+    with pytest.raises(UserError, match="'nobody1999nothing', which omtl/reproduction/ref"):
         citations.bibtex([replace(algorithms[0], cites=("nobody1999nothing",))], [])
     assert (
         citations.bibtex([replace(algorithms[0], cites=())], [], ["a paper of one's own"]).strip()

@@ -114,7 +114,6 @@ PARTS = [
     "omtl.experiment.specs",
     "omtl.experiment.loading",
     "data_fetchers.fetch",
-    "omtl",
 ]
 
 

@@ -294,14 +294,8 @@ def test_tables_of_times_are_made_by_their_own_rule_alone(
     assert honest == {"rom-table1"}
 
 
-def test_units_that_fail_are_a_failure(
-    fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a figure as of a table, alone and among all."""
+def test_units_that_fail_are_a_failure(fakes: dict[str, Make]) -> None:
+    """Of a figure as of a table."""
     broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
     fakes["figure"] = lambda *_: broken
     assert _main.main(["reproduce", "--jobs", "1"]) == 1
-    monkeypatch.setattr(reproduce, "reproduce_figure", lambda *_: broken)
-    assert _main.main(["figure", "dom-fig2"]) == 1
-    broken.broken = False
-    assert _main.main(["figure", "dom-fig2"]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -20,6 +21,7 @@ def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
 
     def job() -> int:
         os.kill(os.getpid(), number)
+        time.sleep(10.0)  # which the signal ends
         return 0
 
     for _ in range(2):

@@ -23,7 +23,7 @@ TOLD = {
     "omtl table": "DOM-I (Ring)",
     "omtl explain": "omtl table dom-table1 --cell",
     "omtl doctor": "numba",
-    "omtl run": "(2 repeats, reading as_written, oracle:",
+    "omtl run": "(2 repeats, reading as_written, progressive:",
     "omtl compare": "seed 0, selection",
     "omtl new": "written: ",
     "omtl list": "my_data",

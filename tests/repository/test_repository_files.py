@@ -36,8 +36,9 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     names: dict[str, Any] = {}
     for cell in code:
         exec("".join(cell["source"]), names)
-    assert len(names["runs"]) == 3 and names["runs"]["error"].notna().all()
-    assert names["beside"]["algorithm"].nunique() == 4
+    runs = names["runs"].frame
+    assert len(runs) == 3 and runs["error"].notna().all()
+    assert names["beside"].frame["algorithm"].nunique() == 4
     assert names["model"].score(names["X"], names["y"], names["task"]) > 0.7
 
 
