@@ -125,7 +125,7 @@ def test_protocol_keeps_what_was_measured() -> None:
     X[4] = 0.0
     for rows in (X, sparse.csr_array(np.eye(25))):
         tasks = Tasks(rows, case.tasks.y, case.tasks.task, case.tasks.names)
-        with pytest.raises(UserError, match="features of one example alone|empty rows"):
+        with pytest.raises(UserError, match=r"features of one example alone|empty rows"):
             accumulation.play_grid([AKLO(0.1)], setting(case._replace(tasks=tasks)))
 
 
