@@ -1,5 +1,7 @@
 """What is published with the package: printed numbers, ours, each repeat, and all claims.
 
+Examples
+--------
 >>> from omtl import results
 >>> results.cells("dom-table1", reading="as_read")["algorithm"].tolist()[:3]
 ['PM', 'PM', 'PM']
