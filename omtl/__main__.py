@@ -1,5 +1,5 @@
 """``python -m omtl``."""
 
-from omtl.commands._main import main
+from omtl.commands._main import entry
 
-raise SystemExit(main())
+raise SystemExit(entry())

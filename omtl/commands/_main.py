@@ -182,8 +182,21 @@ def _ended_dry(options: argparse.Namespace) -> int:
         return DONE
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit status."""
+def entry() -> int:
+    """Run the command of this process, which exits with the returned status."""
+    return main(exits=True)
+
+
+def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
+    """Run a command; return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words; by default those of this process.
+    exits : bool
+        Whether the process exits with it.
+    """
 
     def command() -> int:
         # Units run in parallel; BLAS threads would compete for the same cores.
@@ -208,4 +221,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"pip install 'omtl[{extra}]'"
             ) from fault
 
-    return ended(command)
+    return ended(command, exits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
 import signal
@@ -38,12 +37,14 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def ended(job: Callable[[], int]) -> int:
+def ended(job: Callable[[], int], exits: bool = False) -> int:
     """Run a job and return its exit status; SIGTERM stops it cleanly, like Ctrl-C.
 
     A `UserError` or a stop is reported in one sentence on standard error. The caller's handlers of
-    signals are in place again afterwards, until Python itself ends.
+    signals are in place again afterwards; but where the process exits after a stop, further signals
+    are ignored, as they would cut off its end.
     """
+    stopped = False
     in_main = threading.current_thread() is threading.main_thread()  # other threads get no signals
     earlier = [signal.getsignal(number) for number in SIGNALS]
     if in_main:
@@ -70,14 +71,14 @@ def ended(job: Callable[[], int]) -> int:
         return WRONG_USE
     except KeyboardInterrupt as stop:
         if in_main:  # a further signal must not cut off the message, nor the end of the process
+            stopped = True
             _ignore_signals()
-            atexit.register(_ignore_signals)
         print(
             "\nomtl: stopped; finished units are kept, the same command goes on from there",
             file=sys.stderr,
         )
         return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
     finally:
-        if in_main:
+        if in_main and not (stopped and exits):
             for number, handler in zip(SIGNALS, earlier, strict=True):
                 signal.signal(number, handler)

@@ -199,7 +199,7 @@ def job():
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=interrupt, daemon=True).start()
-raise SystemExit(ended(job))
+raise SystemExit(ended(job, exits=True))
 """
 
 
