@@ -17,6 +17,7 @@ from omtl.util.status import INTERRUPTED, TERMINATED
 )
 def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
     """After it, Ctrl-C and SIGTERM do what they did before, a second time too."""
+    left = signal.signal(signal.SIGINT, signal.default_int_handler)  # as another test left it
     earlier = [signal.getsignal(one) for one in SIGNALS]
 
     def job() -> int:
@@ -24,6 +25,9 @@ def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
         time.sleep(10.0)  # which the signal ends
         return 0
 
-    for _ in range(2):
-        assert ended(job) == status
-        assert [signal.getsignal(one) for one in SIGNALS] == earlier
+    try:
+        for _ in range(2):
+            assert ended(job) == status
+            assert [signal.getsignal(one) for one in SIGNALS] == earlier
+    finally:
+        signal.signal(signal.SIGINT, left)
