@@ -30,4 +30,4 @@ def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
             assert ended(job) == status
             assert [signal.getsignal(one) for one in SIGNALS] == earlier
     finally:
-        signal.signal(signal.SIGINT, left)
+        signal.signal(signal.SIGINT, signal.default_int_handler if left is None else left)
