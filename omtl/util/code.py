@@ -6,6 +6,7 @@ import ast
 import hashlib
 import json
 import platform
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -17,6 +18,9 @@ from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, home_folder
 from omtl.util.user_folder import module_in, own_folder
+
+_PARSING = threading.Lock()
+"""Python 3.11 counts the depth of trees for all threads together: two at a time may fail."""
 
 UNHASHED = {
     "omtl": "the public names, which units do not use",
@@ -124,7 +128,8 @@ class _ParsedModules:
         asked = "\n".join((platform.python_version(), package, text))
         key = hashlib.sha256(asked.encode()).hexdigest()
         if key not in self._found:
-            tree = ast.parse(text, file)
+            with _PARSING:
+                tree = ast.parse(text, file)
             imports = _imports_of(tree, package)
             code = ast.dump(_without_docstrings(tree)).encode()
             self._found[key] = imports, hashlib.sha256(code).hexdigest()
