@@ -194,15 +194,16 @@ class Table(Shown):
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
         show(self.run.layout._replace(notes=[]), Console())
-        lines = self.notes if full else self.summary
-        if self.is_cell and not full:
-            (cell,) = each_cell(self.run.cells)
-            why = explaining.why_of(cell, self.run.description)
-            lines = [f"{cell.verdict}: {why}" if why else cell.verdict]
-        if not full:
-            lines = [*pulled_notes(self.run.cells), *lines]
-        for line in lines:
+        said = self.summary_of_cell if self.is_cell else self.summary
+        for line in self.notes if full else [*pulled_notes(self.run.cells), *said]:
             say(line)
+
+    @property
+    def summary_of_cell(self) -> list[str]:
+        """The verdict on the only cell, and why."""
+        (cell,) = each_cell(self.run.cells)
+        why = explaining.why_of(cell, self.run.description)
+        return [f"{cell.verdict}: {why}" if why else cell.verdict]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw our numbers against the published ones, coloured by verdict; return the axes."""

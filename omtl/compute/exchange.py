@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
 from omtl.experiment.unit import Unit, code_here, key_of
@@ -155,17 +157,29 @@ def _check(row: Row) -> None:
         raise ValueError("a unit's facts are nested too deeply")
     if identity_of(row) is None:
         raise ValueError("a unit does not match its key")
-    diverged = result.arrays.get("diverged")
+    check_counts(result.arrays)
+
+
+def check_counts(arrays: Mapping[str, np.ndarray]) -> int:
+    """Return the number of points of a unit that others computed.
+
+    Raises
+    ------
+    ValueError
+        If its counts cannot be those of a play.
+    """
+    diverged = arrays.get("diverged")
     if diverged is None or diverged.ndim != 1 or not diverged.size or (diverged < 0).any():
         raise ValueError("a unit has no points")
-    mistakes, examples = (result.arrays.get(name) for name in ("mistakes", "examples"))
+    mistakes, examples = (arrays.get(name) for name in ("mistakes", "examples"))
     if mistakes is None:
-        return
+        return diverged.size
     if (mistakes < 0).any():
         raise ValueError("a unit has a negative number of mistakes")
     fits = examples is not None and mistakes.shape == (diverged.size, *examples.shape)
     if fits and (mistakes > examples).any():
         raise ValueError("a unit has more mistakes than examples")
+    return diverged.size
 
 
 def _depth(value: Any) -> int:

@@ -142,6 +142,7 @@ RANKINGS = {"ap": "precision", "map": "average_precision"}
 """Metrics of rankings at a rank, ``ap@1`` to ``map@10``, and the arrays that have them."""
 
 RANKS = (10, *range(1, 10))
+"""The first is what a sweeper gets: the papers compare at 10."""
 
 METRICS = {
     metric.name: metric

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from omtl.compute.exchange import check_counts
 from omtl.compute.own_process import Apart, Lost, can_confine
 from omtl.compute.store import Store, packed, unpacked
 from omtl.evidence.board import SECONDS, Asked, Board, cells, code_of_learner, scored, stream_of
@@ -159,14 +160,14 @@ def result_of(content: bytes, unit: Unit) -> Result:
         If they are no arrays of numbers, or the counts cannot be of the unit's points.
     """
     arrays, n_points = unpacked(content), len(unit.algorithm.points)
-    if "diverged" not in arrays or "mistakes" not in arrays or "examples" not in arrays:
+    lacking = {"mistakes", "examples"} - arrays.keys()
+    if lacking or check_counts(arrays) != n_points:
         raise ValueError("its process did not return a result")
-    for name in ("diverged", "mistakes", "checkpoint_mistakes"):
-        counts = arrays.get(name)
-        if counts is not None and (len(counts) != n_points or not (counts >= 0).all()):
-            raise ValueError(f"its {name} are not counts of {n_points} points")
-    if not np.all(arrays["mistakes"] <= arrays["examples"]):
-        raise ValueError("it has more mistakes than examples")
+    if arrays["mistakes"].shape != (n_points, *arrays["examples"].shape):
+        raise ValueError(f"its mistakes are not counts of {n_points} points")
+    on_the_way = arrays.get("checkpoint_mistakes")
+    if on_the_way is not None and (len(on_the_way) != n_points or (on_the_way < 0).any()):
+        raise ValueError(f"its checkpoint_mistakes are not counts of {n_points} points")
     return Result(arrays, {})
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -294,8 +295,15 @@ def test_tables_of_times_are_made_by_their_own_rule_alone(
     assert honest == {"rom-table1"}
 
 
-def test_units_that_fail_are_a_failure(fakes: dict[str, Make]) -> None:
-    """Of a figure as of a table."""
+def test_units_that_fail_are_a_failure(
+    fakes: dict[str, Make], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a figure as of a table, alone and among all."""
     broken = SimpleNamespace(claims=pd.DataFrame({"outcome": []}), paths=[], broken=True)
     fakes["figure"] = lambda *_: broken
     assert _main.main(["reproduce", "--jobs", "1"]) == 1
+    alone = Mock(is_broken=True, **{"write.return_value": []})
+    monkeypatch.setattr("omtl.api.figures.figure", lambda *_, **__: alone)
+    assert _main.main(["figure", "dom-fig2"]) == 1
+    alone.is_broken = False
+    assert _main.main(["figure", "dom-fig2"]) == 0
