@@ -27,7 +27,7 @@ from omtl.reproduction.export import captioned, typed
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
-from omtl.tables.notes import pulled_notes
+from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
 from omtl.tables.render import MARKS, STYLES, latex, show
 from omtl.tables.request import Request
@@ -195,13 +195,15 @@ class Table(Shown):
         """Print the table beside the published one, with a summary or with all notes."""
         show(self.run.layout._replace(notes=[]), Console())
         said = self.summary_of_cell if self.is_cell else self.summary
-        for line in self.notes if full else [*pulled_notes(self.run.cells), *said]:
+        for line in self.notes if full else [*notes_on_sources(self.run.cells), *said]:
             say(line)
 
     @property
     def summary_of_cell(self) -> list[str]:
-        """The verdict on the only cell, and why."""
+        """The verdict on the only cell, and why; nothing where it is missing, as a note says so."""
         (cell,) = each_cell(self.run.cells)
+        if cell.verdict == MISSING:
+            return []
         why = explaining.why_of(cell, self.run.description)
         return [f"{cell.verdict}: {why}" if why else cell.verdict]
 

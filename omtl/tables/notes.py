@@ -35,7 +35,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
         *_reasons(cells),
-        *pulled_notes(cells),
+        *_pulled(cells),
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
@@ -63,18 +63,25 @@ def reason_of(cell: Any, of: TableDescription) -> str:
     return f"off: {diagnosis_of(cell, of.paper) or 'no diagnosis yet'}"
 
 
-def _reasons(cells: pd.DataFrame) -> list[str]:
-    """Return why cells are missing, diverged, off or apart, a note for each reason."""
+def notes_on_sources(cells: pd.DataFrame) -> list[str]:
+    """Return what nobody may overlook: why cells are missing, and which were not computed here."""
+    is_missing = cells["verdict"] == MISSING
+    return [*_reasons(cells, is_missing), *_pulled(cells)]
+
+
+def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:
+    """Return why cells (among some) are missing, diverged, off or apart, a note a reason."""
     of = description_of(cells)
-    reasons = pd.Series([reason_of(cell, of) for cell in each_cell(cells)], index=cells.index)
+    asked = cells if among is None else cells[among]
+    reasons = pd.Series([reason_of(cell, of) for cell in each_cell(asked)], index=asked.index)
     return [
         f"{_places(group, cells)} — {reason}"
-        for reason, group in cells.groupby(reasons, sort=False)
+        for reason, group in asked.groupby(reasons, sort=False)
         if reason
     ]
 
 
-def pulled_notes(cells: pd.DataFrame) -> list[str]:
+def _pulled(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
     return [
         f"{_places(group, cells)} — not computed here but pulled from {source!s}; "

@@ -13,6 +13,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -159,9 +160,8 @@ def own_home() -> Path | None:
         if hasattr(os, "getuid") and (home.is_symlink() or found.st_uid != os.getuid()):
             raise PermissionError("it is not your own")
         home.chmod(0o700)
-        probe = home / f"probe{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=home):  # others may try at the same time
+            pass
     except OSError as fault:
         warnings.warn(
             f"compiled code cannot be kept in {home} ({fault.strerror or fault}), and is compiled "

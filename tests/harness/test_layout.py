@@ -11,7 +11,7 @@ from small_tables import BASELINES, filled_store, small_table
 from omtl.evidence.ranks import rank
 from omtl.tables.cells import with_columns
 from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out, subtitle_of
-from omtl.tables.notes import notes
+from omtl.tables.notes import notes, notes_on_sources
 from omtl.tables.render import latex, markdown, show
 from omtl.tables.scoring import judged, scored
 from omtl.tables.verdict import MISSING, OURS
@@ -77,6 +77,9 @@ def test_what_is_missing_is_named_unless_it_is_a_whole_column(cells: pd.DataFram
     lacking = cells[cells["kind"] != OURS].assign(n_repeats=0, verdict=MISSING, why="it is gone")
     for some, place in ((lacking.head(1), "PM"), (lacking, "all")):
         assert f"Synthetic: {place} — missing: it is gone" in notes(some)
+    assert notes_on_sources(cells) == []
+    half = pd.concat([lacking.head(1), cells.iloc[1:]])
+    assert notes_on_sources(half) == ["Synthetic: PM — missing: it is gone"]
 
 
 def test_a_cell_alone_is_under_its_own_heading(cells: pd.DataFrame) -> None:

@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from omtl.util.compile_cache import own_home
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -132,6 +135,15 @@ def test_a_home_of_somebody_else_is_not_used(checkout: Checkout, tmp_path: Path)
     checkout.home.symlink_to(tmp_path / "elsewhere")
     assert "compiled code cannot be kept" in checkout.play()
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_threads_find_the_home_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None takes another one's test of it for a folder that cannot be written."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with warnings.catch_warnings(), ThreadPoolExecutor(8) as threads:
+        warnings.simplefilter("error")
+        homes = [threads.submit(own_home.__wrapped__) for _ in range(400)]
+        assert {home.result() for home in homes} == {tmp_path / "omtl"}
 
 
 def test_without_a_home_it_compiles_in_memory(checkout: Checkout) -> None:
