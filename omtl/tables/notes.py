@@ -70,7 +70,7 @@ def notes_on_sources(cells: pd.DataFrame) -> list[str]:
 
 
 def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:
-    """Return why cells (among some) are missing, diverged, off or apart, a note a reason."""
+    """Return why some cells are missing, diverged, off or apart, one note for each reason."""
     of = description_of(cells)
     asked = cells if among is None else cells[among]
     reasons = pd.Series([reason_of(cell, of) for cell in each_cell(asked)], index=asked.index)
