@@ -9,7 +9,7 @@ INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --requir
 
 READING ?= as_published
 SEED ?= 0
-REPEATED = --seed '$(SEED)' $(if $(REPEATS),--repeats '$(REPEATS)')
+REPEATED = --seed '$(SEED)' --repeats '$(or $(REPEATS),paper)'
 PARALLEL = $(if $(JOBS),--jobs '$(JOBS)')
 REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SELECTION)')
 OPTIONS = $(REQUEST) $(PARALLEL)

@@ -38,7 +38,7 @@ from omtl.util.errors import UserError
 from omtl.util.screen import say
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Literal, Unpack
 
     from matplotlib.axes import Axes
 
@@ -47,15 +47,15 @@ class RequestOptions(TypedDict, total=False):
     """Which numbers are wanted, and how they are computed.
 
     ``reading`` is a standard reading or another of the paper, by default the closest one;
-    ``repeats`` the number of the paper's repeats, by default as many as published; ``selection`` a
-    selection rule, by default the table's own. ``parallel`` names an option of ``conf/parallel``
-    with ``jobs`` workers, for a cluster at an ``address``. ``one_draw`` shuffles one draw of
-    synthetic data, as the papers do; ``times`` replaces the times in ``results/``; ``slow``
-    includes the cells that take hours.
+    ``repeats`` the number of the paper's repeats, by default as many as published, or for a table
+    ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
+    the table's own. ``parallel`` names an option of ``conf/parallel`` with ``jobs`` workers, for a
+    cluster at an ``address``. ``one_draw`` shuffles one draw of synthetic data, as the papers do;
+    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours.
     """
 
     reading: str
-    repeats: int | None
+    repeats: int | Literal["auto"] | None
     seed: int
     selection: str | None
     parallel: str
@@ -135,7 +135,9 @@ class Table(Shown):
     @cached_property
     def frame(self) -> pd.DataFrame:
         """A row for each cell: the published number, ours, the difference, the verdict."""
-        return typed(as_rows(self.run.cells))
+        cells = self.run.cells
+        rows = as_rows(cells)
+        return typed(rows.assign(stopped=cells["stopped"]) if "stopped" in cells else rows)
 
     @cached_property
     def repeats(self) -> pd.DataFrame:

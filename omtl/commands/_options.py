@@ -8,6 +8,8 @@ from typing import Any
 
 from omtl.experiment.naming import CLOSEST, READINGS
 
+AUTO_HELP = "; auto (default): as many of these as each verdict needs"
+
 FLAGS = {
     "one-draw": "shuffle one draw of synthetic data, as the papers do; default: many draws",
     "dry-run": "show how many units would be computed and roughly how long that takes, then exit",
@@ -44,6 +46,22 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def repeats(text: str) -> int | None:
+    """Return a number of repeats; None for ``paper``, as many as the paper has.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If the text is neither.
+    """
+    return None if text == "paper" else positive(text)
+
+
+def repeats_or_auto(text: str) -> int | str | None:
+    """Return a number of repeats as `repeats` does, or ``auto``: as many as a verdict needs."""
+    return text if text == "auto" else repeats(text)
+
+
 def natural(text: str) -> int:
     """Return a non-negative whole number.
 
@@ -62,14 +80,17 @@ def names_in(given: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
-def add_run_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that say what to run, and how."""
-    add_request_options(command)
+def add_run_options(command: argparse.ArgumentParser, auto: bool = False) -> None:
+    """Add the options that say what to run, and how; `auto` is as in `add_request_options`."""
+    add_request_options(command, auto)
     add_parallel_options(command)
 
 
-def add_request_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that say which numbers of a table or figure are wanted."""
+def add_request_options(command: argparse.ArgumentParser, auto: bool = False) -> None:
+    """Add the options that say which numbers of a table or figure are wanted.
+
+    With `auto` as many repeats are played as the verdicts need, unless a number is given.
+    """
     command.add_argument(
         "--reading",
         default=CLOSEST,
@@ -77,9 +98,10 @@ def add_request_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--repeats",
-        type=positive,
-        help="the paper's repeats, for each of which some tables play several; "
-        "default: as many as published",
+        type=repeats_or_auto if auto else repeats,
+        default="auto" if auto else None,
+        help="a number of the paper's repeats, for each of which some tables play several; paper: "
+        f"as many as published{AUTO_HELP if auto else ' (default)'}",
     )
     command.add_argument(
         "--seed", type=natural, default=0, help="seed of shuffles and draws; default: 0"

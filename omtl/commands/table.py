@@ -29,7 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--cell",
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     )
-    add_run_options(command)
+    add_run_options(command, auto=True)
     add_flags(command, "full", "one-draw", "dry-run", "times", "all")
 
 

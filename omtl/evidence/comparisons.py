@@ -90,7 +90,7 @@ def compare_pair(
     Parameters
     ----------
     values, others : ndarray of shape (n_repeats,)
-        Numbers of both in the same repeats; empty if one was not run.
+        Numbers of both, the first ones in the same repeats; empty if one was not run.
     bounds : tuple of float
         The statement says that the mean of the paired differences, or the ratio, lies between them.
     is_ratio : bool
@@ -109,7 +109,8 @@ def compare_pair(
         limit of 0 Cohen's d for paired samples, positive as stated). Numbers are NaN without
         repeats.
     """
-    is_run = bool(values.size and others.size)
+    shared = min(values.size, others.size)
+    values, others, is_run = values[:shared], others[:shared], shared > 0
     limits = np.log(bounds) if is_ratio else np.array(bounds)
     apart = (np.log(values / others) if is_ratio else values - others) if is_run else []
     differences = np.asarray(apart, dtype=float)

@@ -33,8 +33,9 @@ from omtl.tables.notes import notes
 from omtl.tables.play import play
 from omtl.tables.published_results import with_published_times
 from omtl.tables.render import show
-from omtl.tables.request import Request
+from omtl.tables.request import AUTO, Request
 from omtl.tables.scoring import scored
+from omtl.tables.settled import play_until_settled
 from omtl.tables.writing import folder_for, stem_of, write_machine, write_rows, write_table
 from omtl.util.result_files import as_csv, fold, write_all
 
@@ -147,8 +148,11 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     started = time.perf_counter()
     cells = planned(name, request)
     asked = cells if cell is None else only(cells, cell)
-    outcome = play(asked, request)
-    judged = scored(asked, request.store, outcome.failed)
+    if request.repeats == AUTO:
+        judged, outcome = play_until_settled(asked, request)
+    else:
+        outcome = play(asked, request)
+        judged = scored(asked, request.store, outcome.failed)
     claims = claims_of_cells(judged, request).iloc[: None if cell is None else 0]
     return TableRun(request, asked, judged, claims, outcome, time.perf_counter() - started)
 

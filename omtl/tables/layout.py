@@ -140,7 +140,8 @@ def _repeats(cells: pd.DataFrame) -> str:
         apart.append(f"{plays} for each of the paper's")
     if any(experiment.drawn for experiment in cells["experiment"]):
         apart.append("synthetic data: one draw each")
-    text = plural(plays * first_cell(cells).asked_repeats, "repeat")
+    least, most = (plays * cells["asked_repeats"].agg(end) for end in ("min", "max"))
+    text = plural(most, "repeat") if least == most else f"{least} to {most} repeats"
     return f"{text} ({'; '.join(apart)})" if apart else text
 
 

@@ -19,6 +19,7 @@ from omtl.tables import placebo_test, trends
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.proofread import by_row, suspects
+from omtl.tables.settled import said_of_repeats
 from omtl.tables.verdict import MATCH, MISSING, NEAR, OFF, OURS
 
 
@@ -36,6 +37,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
     return [
         *_reasons(cells),
         *_pulled(cells),
+        *said_of_repeats(cells),
         *trends.sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
@@ -66,7 +68,7 @@ def reason_of(cell: Any, of: TableDescription) -> str:
 def notes_on_sources(cells: pd.DataFrame) -> list[str]:
     """Return what nobody may overlook: why cells are missing, and which were not computed here."""
     is_missing = cells["verdict"] == MISSING
-    return [*_reasons(cells, is_missing), *_pulled(cells)]
+    return [*_reasons(cells, is_missing), *_pulled(cells), *said_of_repeats(cells)]
 
 
 def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:

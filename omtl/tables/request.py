@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import Description
@@ -14,6 +14,9 @@ from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
 from omtl.experiment.specs import SelectionSpec
 from omtl.tables import plan
 from omtl.util.errors import UserError
+
+AUTO: Literal["auto"] = "auto"
+"""As many repeats as each verdict needs (`omtl.tables.settled`)."""
 
 
 def honest_rule(own: str, reading: Reading | None = None) -> str:
@@ -30,9 +33,9 @@ class Request:
     ----------
     reading : str
         The reading's name.
-    repeats : int or None
+    repeats : int, "auto" or None
         Number of the paper's repeats, for each of which some tables play several; None for as
-        many as published.
+        many as published; "auto" for as many of these as each verdict of a table needs.
     seed : int
     selection : str or None
         The selection rule's name; None for the table's own.
@@ -49,7 +52,7 @@ class Request:
     """
 
     reading: str = CLOSEST
-    repeats: int | None = None
+    repeats: int | Literal["auto"] | None = None
     seed: int = 0
     selection: str | None = None
     parallel: Mapping[str, Any] = field(default_factory=dict)
@@ -76,8 +79,10 @@ class Request:
         return self.selection or description.selection
 
     def n_repeats(self, description: Description) -> int:
-        """Return the number of repeats."""
-        return self.repeats or description.repeats
+        """Return the number of repeats, or how many there may be."""
+        if self.repeats is None or self.repeats == AUTO:
+            return description.repeats
+        return self.repeats
 
     def stem(self, description: Description) -> str:
         """Return the names of result files, without suffix."""

@@ -295,11 +295,7 @@ def _judgement(cell: Any) -> dict[str, Any]:
     values, shuffles, drawn = cell.values, cell.shuffles, cell.experiment.drawn
     count, std, shuffle_std = values.size, _std(values), _std(shuffles)
     mean = float(values.mean()) if count else np.nan
-    printed = Printed(
-        *(cell.published_mean, cell.published_std),
-        *(cell.published_spread, cell.published_repeats),
-    )
-    off = None
+    printed, off = printed_of(cell), None
     if count and cell.kind != OURS:
         off = difference(printed, mean, std, count, drawn)
     spread = spreads(printed, shuffle_std, shuffles.size)
@@ -316,6 +312,14 @@ def _judgement(cell: Any) -> dict[str, Any]:
         "spread_ratio": ratio,
         "spread_p": p,
     }
+
+
+def printed_of(cell: Any) -> Printed:
+    """Return the published number of a cell."""
+    return Printed(
+        *(cell.published_mean, cell.published_std),
+        *(cell.published_spread, cell.published_repeats),
+    )
 
 
 def _std(values: np.ndarray) -> float:

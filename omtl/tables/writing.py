@@ -153,7 +153,7 @@ def described(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
     asked, pulled = first_cell(cells), sorted(set(cells["pulled_from"]) - {""})
     return {
         **{"table": asked.table, "reading": reading.as_mapping(), "verdicts": counts(cells)},
-        **{"repeats": int(asked.asked_repeats), "seed": int(asked.seed)},
+        **{"repeats": int(cells["asked_repeats"].max()), "seed": int(asked.seed)},
         **{"selection": asked.selection, "cpu": host()["cpu"]},
         **({"pulled_from": pulled} if pulled else {}),
         **{"configs": configs, "experiments": experiments},

@@ -1,0 +1,132 @@
+"""Playing only as many repeats as a table's verdicts need (``--repeats auto``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.engine import Outcome
+from omtl.measures.sequential import reach_of_rest
+from omtl.tables.cells import each_cell
+from omtl.tables.play import play
+from omtl.tables.request import Request
+from omtl.tables.scoring import printed_of, scored
+from omtl.tables.verdict import JUDGED, Printed, difference
+
+ERROR = 0.01
+"""Allowed probability that a cell's verdict would be another one with all repeats."""
+
+FIRST = 3
+"""Number of plays before anything is decided."""
+
+GROWTH = 1.5
+"""How many times as many repeats are played before it is looked at again."""
+
+SETTLED, ALL_PLAYED, NOTHING_TO_SETTLE = "settled", "all played", "nothing to settle"
+"""Why a row of a column was played no further."""
+
+
+def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFrame, Outcome]:
+    """Play the cells of a table in batches of repeats, each until its verdict is settled.
+
+    Cells of one algorithm on one data set share their units, so they stop together. The cells that
+    take part, the order of the repeats and the bound are fixed beforehand, so that the same seed
+    gives the same numbers whatever is stored already.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`, with all repeats that may be played.
+    request : Request
+
+    Returns
+    -------
+    cells : DataFrame
+        The judged cells. ``asked_repeats`` is how many repeats each was played for, and ``stopped``
+        says why no more.
+    outcome : Outcome
+    """
+    outcome, done, left = Outcome(), [], cells
+    for count in _counts(cells):
+        part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
+        outcome.add(play(part, request))
+        judged = scored(part, request.store, outcome.failed)
+        total = left["asked_repeats"].to_numpy()
+        why = [_why_to_stop(c, n) for c, n in zip(each_cell(judged), total, strict=True)]
+        judged = judged.assign(stopped=why)
+        together = [judged["dataset"], judged["algorithm"]]
+        stops = judged["stopped"].ne("").groupby(together).transform("all")
+        done.append(judged[stops])
+        left = left[~stops]
+        if left.empty:
+            break
+    return pd.concat(done).loc[cells.index], outcome
+
+
+def _counts(cells: pd.DataFrame) -> Iterator[int]:
+    """Yield after how many of the paper's repeats it is looked, in growing steps."""
+    most = int(cells["asked_repeats"].max())
+    plays = max(1, *(experiment.plays for experiment in cells["experiment"]))
+    count = math.ceil(FIRST / plays)
+    while count < most:
+        yield count
+        count = math.ceil(GROWTH * count)
+    yield most
+
+
+def _why_to_stop(cell: Any, total: int) -> str:
+    """Return why a cell needs no more repeats, of `total` in all; empty if it does."""
+    if cell.asked_repeats >= total:
+        return ALL_PLAYED
+    if cell.verdict not in JUDGED or not math.isfinite(cell.delta):
+        return NOTHING_TO_SETTLE
+    in_all = cell.n_repeats * total // cell.asked_repeats
+    settled = is_settled(printed_of(cell), cell.values, in_all, cell.experiment.drawn)
+    return SETTLED if settled else ""
+
+
+def is_settled(printed: Printed, numbers: np.ndarray, total: int, drawn: bool) -> bool:
+    """Return whether no mean that all plays can still have would get another verdict than now.
+
+    Parameters
+    ----------
+    printed : Printed
+    numbers : ndarray of shape (n_plays,)
+        Ours so far.
+    total : int
+        The number of plays that there may be.
+    drawn : bool
+        Whether each has its own draw of the data.
+    """
+    mean, std = float(numbers.mean()), float(numbers.std(ddof=1)) if numbers.size > 1 else 0.0
+    reach = reach_of_rest(std, numbers.size, total, ERROR)
+    if not math.isfinite(reach):
+        return False
+    now = difference(printed, mean, std, numbers.size, drawn)
+    sign, away = math.copysign(1.0, now.delta), abs(now.delta)
+
+    def verdict_at(away: float) -> str:
+        return difference(printed, now.published + sign * away, std, total, drawn).word
+
+    return now.word == verdict_at(max(0.0, away - reach)) == verdict_at(away + reach)
+
+
+def said_of_repeats(cells: pd.DataFrame) -> list[str]:
+    """Return in a sentence how many repeats were played, if each cell was played until settled."""
+    if "stopped" not in cells:
+        return []
+    settled = cells[cells["stopped"] == SETTLED]
+    full = int((cells["stopped"] == ALL_PLAYED).sum())
+    if settled.empty:
+        return []
+    least, most = settled["n_repeats"].min(), settled["n_repeats"].max()
+    of = f"{least}" if least == most else f"{least} to {most}"
+    rest = f"; {full} needed all repeats" if full else ""
+    return [
+        f"{len(settled)} of {len(cells)} cells stopped after {of} repeats, when another verdict "
+        f"had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
+    ]
