@@ -300,6 +300,8 @@ def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
             lines += [f"{indent}{name}:", *(f"{indent}  {one}" for one in value)]
         elif isinstance(value, dict) and len(str(value)) > 60:
             lines += [f"{indent}{name}:", *lines_of(value, indent + "  ")]
+        elif isinstance(value, dict):
+            lines.append(f"{indent}{name}: {', '.join(f'{k}={v}' for k, v in value.items())}")
         else:
             lines.append(f"{indent}{name}: {value}")
     return lines

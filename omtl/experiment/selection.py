@@ -234,6 +234,28 @@ def by_repeat(rule: SelectionSpec) -> bool:
     return rule.rule == "prefix" or plays_a_path(rule) or is_validated
 
 
+def in_words(rule: SelectionSpec) -> str:
+    """Return what a rule chooses, and by what."""
+    tasks = f"tasks {', '.join(map(str, rule.tasks))}" if rule.tasks else "all tasks"
+    least = {"mistakes": "the fewest mistakes", "absolute": "the smallest sum of absolute errors"}
+    best = f"{least.get(rule.least, f'the least {rule.least}')} over {tasks}"
+    if rule.target == "worst_task":
+        best = f"the lowest error rate of the worst of {tasks}"
+    if rule.most:
+        best = f"the highest mean {rule.most} over {tasks}"
+    each = rule.chosen_for == "each"
+    words = {
+        "oracle": f"in hindsight, the point with {best}",
+        "prefix": f"for each repeat, the point with {best} on the first {rule.fraction or 1:.0%} "
+        "of its stream",
+        "progressive": f"for each repeat, at each checkpoint the point with {best} so far",
+        "fixed": f"the point {', '.join(f'{name}={value}' for name, value in rule.point.items())}",
+        "cross_validation": "the best point on held-out parts of the training examples, "
+        + ("for each repeat alone" if each else "on average over all repeats"),
+    }
+    return f"{rule.name}: {words[rule.rule]}"
+
+
 def select(
     results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: SelectionSpec
 ) -> np.ndarray:

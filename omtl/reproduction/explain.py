@@ -11,6 +11,7 @@ import pandas as pd
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import did_you_mean
+from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
 from omtl.tables.notes import reason_of
@@ -108,7 +109,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "command": command_of(cell, name, of.selection, request.one_draw),
         "reading": cell.reading,
         "open questions": answers_in_words(of.paper, cell.answers),
-        "selection": cell.rule.as_written(),
+        "selection": in_words(cell.rule),
         "chosen": cell.params,
     }
     facts = {key: value for key, value in facts.items() if value != ""}
@@ -170,6 +171,7 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
             "dataset": experiment.dataset.as_mapping(),
             "protocol": experiment.protocol.as_mapping(),
             "network": experiment.network and experiment.network.as_mapping(),
+            "selection": cell.rule.as_mapping(),
         },
         "seeds": {
             "seed": cell.seed,

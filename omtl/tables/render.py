@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from omtl.tables.escape import for_latex, for_markdown, one_line
-from omtl.tables.layout import SUSPECT, Layout
+from omtl.tables.layout import SUSPECT, Layout, Line
 from omtl.tables.verdict import COMPATIBLE, MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
@@ -36,7 +36,7 @@ def show(layout: Layout, console: Console) -> None:
     limit = width()
     console.print(Text(layout.title, style="bold"))
     console.print(Text(layout.subtitle))
-    for grid in _fitting(layout, limit):
+    for grid in _fitting(turned(layout) if is_broad(layout) else layout, limit):
         console.width = max(limit or console.width, _wide(grid))
         console.print(grid)
     console.width = limit or console.width
@@ -48,6 +48,21 @@ def show(layout: Layout, console: Console) -> None:
     console.print(legend)
     for note in layout.notes:
         console.print(Text(note), soft_wrap=limit is None)
+
+
+def is_broad(layout: Layout) -> bool:
+    """Whether a table has more columns than rows, so that it reads better turned."""
+    return len(layout.heads) > len(layout.lines)
+
+
+def turned(layout: Layout) -> Layout:
+    """Return a table with its rows as columns; a data set that all columns name is left out."""
+    rows = [line for line in layout.lines if not line.is_group]
+    datasets = {head.rpartition(" ")[0] for head in layout.heads}
+    labels = [head.rpartition(" ")[2] if len(datasets) == 1 else head for head in layout.heads]
+    columns = zip(*(line.cells for line in rows), strict=True)
+    lines = [Line(label, cells) for label, cells in zip(labels, columns, strict=True)]
+    return layout._replace(heads=[line.label for line in rows], lines=lines)
 
 
 def _wide(grid: RichTable) -> int:

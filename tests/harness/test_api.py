@@ -132,7 +132,10 @@ def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[s
     assert table.plot().get_xlabel() == "published"
     table.show()
     assert "our mean differs by" in capsys.readouterr().out
-    assert table.explain("PA on Synthetic").facts["ours"].startswith("12.")
+    found = table.explain("PA on Synthetic")
+    assert found.facts["ours"].startswith("12.")
+    said = "selection: oracle: in hindsight, the point with the fewest mistakes over all tasks"
+    assert said in found.lines
 
 
 def test_what_is_published_is_read() -> None:

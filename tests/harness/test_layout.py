@@ -98,3 +98,19 @@ def test_the_header_says_how_many_plays_the_papers_repeats_have(cells: pd.DataFr
     many = [{"experiment": one.with_plays(3)} for one in cells["experiment"]]
     said = ", 6 repeats (3 for each of the paper's; synthetic data"
     assert said in subtitle_of(with_columns(cells, many))
+
+
+def test_a_table_with_more_columns_than_rows_is_turned_in_the_terminal(
+    cells: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each algorithm becomes a column of the terminal's table, and each data set a row."""
+    monkeypatch.setenv("COLUMNS", "100")
+    row = cells[cells["algorithm"] == "DOM-I (Ring)"]
+    layout = lay_out(row, [])
+    heads = [f"Synthetic ap@{k}" for k in range(1, 11)]
+    (line,) = [line for line in layout.lines if not line.is_group]
+    broad = layout._replace(heads=heads, lines=[line._replace(cells=line.cells[:1] * 10)])
+    show(broad, Console(width=100))
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) <= 100
+    assert [row.split()[0] for row in shown if "ap@" in row] == [f"ap@{k}" for k in range(1, 11)]
