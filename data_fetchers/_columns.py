@@ -26,6 +26,9 @@ NUMBERS = (
 EXACT = 2**53
 """From here on, floats do not tell all integers apart."""
 
+UNEVEN = 30.0
+"""Features whose scales differ by more than this factor are worth a note."""
+
 SHOWN = 5
 """Maximum number of names or values in a message."""
 
@@ -117,6 +120,29 @@ def table_notes(
             f"become equal: {some([str(features[j]) for j in large])}; leave them out if "
             "they are identifiers"
         )
+
+
+def uneven_scales(X: np.ndarray | sparse.csr_array, features: Sequence[str] | range) -> str:
+    """Return what to do about features of very different scales; nothing if there are none.
+
+    The scale of a feature is the root mean square of its values other than 0.
+    """
+    if isinstance(X, sparse.csr_array):
+        count, total = np.bincount(X.indices, minlength=X.shape[1]), X.multiply(X).sum(axis=0)
+    else:
+        count, total = np.count_nonzero(X, axis=0), (X * X).sum(axis=0)
+    scale = np.sqrt(np.asarray(total).ravel() / np.maximum(count, 1))
+    used = np.flatnonzero(scale)
+    if not used.size:
+        return ""
+    least, most = used[scale[used].argmin()], used[scale[used].argmax()]
+    if not scale[most] > UNEVEN * scale[least]:
+        return ""
+    return (
+        f"the feature {features[most]!r} is about {scale[most]:.3g} in size and "
+        f"{features[least]!r} about {scale[least]:.3g}; most learners then ignore the smaller "
+        "ones: set normalise to standard or minmax"
+    )
 
 
 def some(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ import pyarrow.parquet
 from scipy import sparse
 
 from data_fetchers._checks import checked_choices
-from data_fetchers._columns import check_numeric, some, table_notes, task_names_of
+from data_fetchers._columns import check_numeric, some, table_notes, task_names_of, uneven_scales
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
@@ -70,9 +70,12 @@ class Table(Tasks):
         As in `Tasks`.
     notes : tuple of str
         Sentences about the table for its user.
+    uneven : str
+        Another one, unless features are scaled: that their scales differ much.
     """
 
     notes: tuple[str, ...] = ()
+    uneven: str = ""
 
 
 def table_path(path: str) -> Path:
@@ -320,7 +323,10 @@ def _tasks(parsed: Parsed, options: Options) -> Table:
     notes = tuple(
         f"{path}: {note}" for note in table_notes(parsed.X, parsed.task, parsed.features, names)
     )
-    table = Table(rows.astype(np.float64), y[kept], task[kept], names, notes)
+    rows = rows.astype(np.float64)
+    uneven = uneven_scales(rows, parsed.features)
+    uneven = f"{path}: {uneven}" if uneven else ""
+    table = Table(rows, y[kept], task[kept], names, notes, uneven)
     for name, rows_of in zip(names, in_given_order(table), strict=True):
         labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:

@@ -161,8 +161,9 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     name : str
         One of `names`.
     prepared : bool
-        Whether to normalise and add a bias feature as in the data set's config, like the harness;
-        otherwise the data are as in the files.
+        Whether to normalise rows and add a bias feature as in the data set's config, like the
+        harness; otherwise the data are as in the files. Scaling by the examples seen so far
+        (``normalise: standard``) depends on the order, and is left to `omtl.sklearn.OnlineScaler`.
     seed : int
         Seed of a synthetic data set's draw.
     **changed
@@ -185,7 +186,15 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     return _loaded(spec, seed)
 
 
-def from_arrays(X: Any, y: Any, task: Any, *, name: str = "my_data") -> DataSet:
+def from_arrays(
+    X: Any,
+    y: Any,
+    task: Any,
+    *,
+    name: str = "my_data",
+    normalise: str = "none",
+    bias: bool = False,
+) -> DataSet:
     """Return the data set of arrays, for `omtl.run`, `omtl.compare` and `omtl.board`.
 
     The arrays are copied to a file in the package's cache, from which worker processes read them.
@@ -193,13 +202,19 @@ def from_arrays(X: Any, y: Any, task: Any, *, name: str = "my_data") -> DataSet:
     Parameters
     ----------
     X : array-like of shape (n_examples, n_features)
-        Numbers. They are used as they are: scale them and add a constant feature if need be.
+        Numbers.
     y : array-like of shape (n_examples,)
         Two different labels; the greater one is positive.
     task : array-like of shape (n_examples,)
         The task of each example: names or whole numbers.
     name : str
         What to call the data set.
+    normalise : {"none", "unit", "standard", "minmax"}
+        How to scale the features: not at all, to rows of length 1, or by mean and deviation or
+        range of the examples so far (`omtl.data.scaling`), which happens when the data are played:
+        ``X`` is then as given.
+    bias : bool
+        Whether to add a feature that is always 1.
 
     Raises
     ------
@@ -218,7 +233,7 @@ def from_arrays(X: Any, y: Any, task: Any, *, name: str = "my_data") -> DataSet:
     arrays = {"X": X, "y": _signs(y, name), "task": task}
     file = io.BytesIO()
     np.savez(file, **arrays)
-    return _from_file(name, file.getvalue(), "npz", {})
+    return _from_file(name, file.getvalue(), "npz", {}, normalise, bias)
 
 
 def from_frame(
@@ -228,6 +243,8 @@ def from_frame(
     task: str = "task",
     features: Sequence[str] | None = None,
     name: str = "my_data",
+    normalise: str = "none",
+    bias: bool = False,
 ) -> DataSet:
     """Return the data set of a frame with a row for each example (`from_arrays`).
 
@@ -238,8 +255,8 @@ def from_frame(
         The columns with labels, of two different values, and with the names of tasks.
     features : sequence of str, optional
         The columns with features; by default all others.
-    name : str
-        What to call the data set.
+    name, normalise, bias
+        As in `from_arrays`.
 
     Raises
     ------
@@ -260,10 +277,10 @@ def from_frame(
             )
     signs = _signs(frame[label].to_numpy(), name)
     content = frame.assign(**{label: signs}).to_parquet(index=False)
-    columns = {"label": label, "task": task}
-    return _from_file(
-        name, content, "parquet", columns if features is None else {**columns, "features": features}
-    )
+    columns: dict[str, Any] = {"label": label, "task": task}
+    if features is not None:
+        columns["features"] = features
+    return _from_file(name, content, "parquet", columns, normalise, bias)
 
 
 def _signs(y: np.ndarray, name: str) -> np.ndarray:
@@ -277,7 +294,9 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
     return np.where(y == kinds[1], 1, -1)
 
 
-def _from_file(name: str, content: bytes, kind: str, given: dict[str, Any]) -> DataSet:
+def _from_file(
+    name: str, content: bytes, kind: str, given: dict[str, Any], normalise: str, bias: bool
+) -> DataSet:
     """Write a table's file to the cache, named by its hash, and load it."""
     path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
     if not path.exists():
@@ -287,8 +306,8 @@ def _from_file(name: str, content: bytes, kind: str, given: dict[str, Any]) -> D
         module="table_file",
         label=name,
         options=Frozen({"path": str(path.absolute()), **given}),
-        normalise="none",
-        bias=False,
+        normalise=normalise,
+        bias=bias,
     )
     return _loaded(spec, 0)
 

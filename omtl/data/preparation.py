@@ -9,9 +9,10 @@ from scipy import sparse
 
 from omtl.data.examples import Examples
 from omtl.data.rows import rows_of, square_norms
+from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Stream, Tasks
 from omtl.data.validation import sound_tasks
-from omtl.util.errors import check_known
+from omtl.util.errors import UserError, check_known
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are stored sparse."""
@@ -42,7 +43,12 @@ def scaled_rows(tasks: Tasks, scale: np.ndarray) -> Tasks:
     return replace(tasks, X=tasks.X * scale[:, None])
 
 
-NORMALISATIONS = {"none": lambda tasks: tasks, "unit": with_unit_rows}
+NORMALISATIONS = {
+    "none": lambda tasks: tasks,
+    "unit": with_unit_rows,
+    **dict.fromkeys(SCALES, lambda tasks: tasks),
+}
+"""What is done to the rows here; those of `SCALES` are scaled later, in the order of a stream."""
 
 
 def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
@@ -51,8 +57,9 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     Parameters
     ----------
     tasks : Tasks
-    normalise : {"none", "unit"}
-        Whether to divide each example by its norm, including the bias feature.
+    normalise : {"none", "unit", "standard", "minmax"}
+        Whether to divide each example by its norm, including the bias feature. Rows for one of
+        `SCALES` are left as they are, and dense.
     bias : bool
         Whether to add a feature that is always 1.
 
@@ -65,6 +72,8 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     tasks = sound_tasks(tasks)
     tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
     X = tasks.X
+    if normalise in SCALES:
+        return replace(tasks, X=_dense(X, normalise))
     nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
     if nonzeros < SPARSE_BELOW * X.shape[0] * X.shape[1]:
         X = sparse.csr_array(X)
@@ -72,6 +81,18 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     elif isinstance(X, sparse.csr_array):
         X = X.toarray()
     return replace(tasks, X=X)
+
+
+def _dense(X: np.ndarray | sparse.csr_array, normalise: str) -> np.ndarray:
+    """Return rows without zeros left out; raise UserError if they need too much memory."""
+    if not isinstance(X, sparse.csr_array):
+        return X
+    if 8 * X.shape[0] * X.shape[1] > LARGE:
+        raise UserError(
+            f"dataset.normalise={normalise}: sparse rows of {X.shape[1]} features become dense, "
+            "and need too much memory; use unit"
+        )
+    return X.toarray()
 
 
 @dataclass(frozen=True)
@@ -88,12 +109,19 @@ class PreparedData:
         Hash of the whole rows, labels and tasks.
     is_reduced : bool
         Whether such features were dropped.
+    scale : str
+        One of `SCALES`, by which the rows are scaled when they are put in the order of a stream;
+        or empty.
+    constant : bool
+        Whether the last feature is the bias, which is not scaled.
     """
 
     tasks: Tasks
     square_norm: np.ndarray
     sha256: str
     is_reduced: bool = False
+    scale: str = ""
+    constant: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -139,15 +167,36 @@ def _locked(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def in_order(source: PreparedData, stream: Stream) -> tuple[Examples, Stream]:
+def scaled_in_order(source: PreparedData, order: np.ndarray, n_learnt: int) -> np.ndarray:
+    """Return rows in this order, scaled as `source` says.
+
+    Those after the first `n_learnt` are scaled each as if it came next.
+    """
+    X = source.tasks.X[order]
+    columns = slice(X.shape[1] - source.constant)
+    scale = new_scale(source.scale)
+    X[:n_learnt, columns] = scale.follow(X[:n_learnt, columns])
+    X[n_learnt:, columns] = scale.next_one(X[n_learnt:, columns])
+    return X
+
+
+def in_order(
+    source: PreparedData, stream: Stream, n_learnt: int | None = None
+) -> tuple[Examples, Stream]:
     """Return the examples in stream order, and the stream over them.
+
+    With `n_learnt`, only so many of the first are learnt from (`scaled_in_order`).
 
     Memory is then read from front to back, which makes a play several times faster. Data above
     `LARGE` stay in place, in their own order: a unit then needs no copy, and may take twice as
     long. Data that are `read_only` stay so.
     """
     tasks, order = source.tasks, stream.example
-    if _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
+    if source.scale:
+        X = scaled_in_order(source, order, order.size if n_learnt is None else n_learnt)
+        examples = Examples(rows_of(X), tasks.y[order], tasks.task[order], square_norms(X))
+        stream = stream._replace(example=np.arange(order.size))
+    elif _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
         examples = Examples(rows_of(tasks.X, copy=False), tasks.y, tasks.task, source.square_norm)
     else:
         examples = Examples(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data
 from omtl.data.rows import square_norms
+from omtl.data.scaling import SCALES
 from omtl.experiment.data_sets import check_options, files_of, is_synthetic, module_of
 from omtl.experiment.specs import DataSetSpec
 from omtl.util.errors import UserError
@@ -68,9 +70,11 @@ def notes_on(dataset: DataSetSpec) -> tuple[str, ...]:
     if not hasattr(module_of(dataset), "hashes"):
         return ()
     try:
-        return getattr(load_prepared(dataset, seed=0, draw=0).tasks, "notes", ())
+        tasks = load_prepared(dataset, seed=0, draw=0).tasks
     except UserError:  # whoever needs the data tells it
         return ()
+    uneven = "" if dataset.normalise in SCALES else getattr(tasks, "uneven", "")
+    return (*getattr(tasks, "notes", ()), *([uneven] if uneven else []))
 
 
 def times_loaded() -> int:
@@ -97,11 +101,13 @@ def _load(
         check_options(data_fetchers.options_of(module), options, dataset.name)
         tasks = data_fetchers.load_module(module, options)
         tasks = prepare(tasks, dataset.normalise, dataset.bias)
-        return (
-            prepared_data(tasks)
-            if is_reduced
-            else PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
-        )
+        if is_reduced:
+            source = prepared_data(tasks)
+        else:
+            source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+        if dataset.normalise in SCALES:
+            source = replace(source, scale=dataset.normalise, constant=dataset.bias)
+        return source
     except UserError as fault:
         return fault
     except (TypeError, ValueError) as fault:

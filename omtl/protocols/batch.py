@@ -10,7 +10,7 @@ import numpy as np
 from omtl.data.preparation import with_unit_rows
 from omtl.data.streams import Tasks
 from omtl.learners.batch import Fit
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, refuse_scaled
 from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import UserError
 
@@ -52,6 +52,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     UserError
         If a learner is not a batch learner, or the protocol does not fit the data.
     """
+    refuse_scaled(setting)
     protocol, tasks = setting.protocol, setting.tasks
     pairs = split_and_folds(tasks, protocol, setting.rng)
     shorten = with_unit_rows if protocol["unit_rows_to_learn"] else lambda part: part

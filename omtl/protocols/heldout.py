@@ -17,7 +17,7 @@ from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import play
 from omtl.kernel.rules import Example, Shape, is_compiled, score
-from omtl.protocols.setting import Setting, by_learner, found_in
+from omtl.protocols.setting import Setting, by_learner, found_in, refuse_scaled
 from omtl.protocols.splits import areas, split_and_folds
 from omtl.util.errors import check_known
 
@@ -74,7 +74,7 @@ def taken(source: PreparedData, which: np.ndarray, unit_rows: bool) -> PreparedD
     if unit_rows:
         scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
         some, square_norm = scaled_rows(some, scale), square_norm * scale**2
-    return PreparedData(some, square_norm, source.sha256)
+    return replace(source, tasks=some, square_norm=square_norm, is_reduced=False)
 
 
 def together(one: PreparedData, other: PreparedData) -> PreparedData:
@@ -87,17 +87,22 @@ def together(one: PreparedData, other: PreparedData) -> PreparedData:
         y=np.concatenate([a.y, b.y]),
         task=np.concatenate([a.task, b.task]),
     )
-    return PreparedData(tasks, np.concatenate([one.square_norm, other.square_norm]), one.sha256)
+    return replace(
+        one, tasks=tasks, square_norm=np.concatenate([one.square_norm, other.square_norm])
+    )
 
 
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> HeldOutPart:
     """Return a part of a repeat: number 0 is the whole split, its folds follow."""
-    source = taken(setting.source, learnt, setting.protocol["unit_rows_to_learn"])
+    unit_rows = setting.protocol["unit_rows_to_learn"]
+    if unit_rows:
+        refuse_scaled(setting)
+    source = taken(setting.source, learnt, unit_rows)
     rest = taken(setting.source, held_out, unit_rows=False)
     stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
     n = stream.example.size
     order = np.concatenate([stream.example, learnt.size + np.arange(held_out.size)])
-    examples, ordered = in_order(together(source, rest), stream._replace(example=order))
+    examples, ordered = in_order(together(source, rest), stream._replace(example=order), n)
     played = ordered._replace(example=ordered.example[:n])
     return HeldOutPart(examples, played, setting.shape(examples, played), ordered.example[n:])
 

@@ -136,6 +136,21 @@ def refuse_dropped(source: PreparedData, protocol: str) -> None:
         )
 
 
+def refuse_scaled(setting: Setting) -> None:
+    """Refuse rows that are scaled in the order of a stream, where the protocol has none.
+
+    Raises
+    ------
+    UserError
+        If the data set's ``normalise`` is one of `omtl.data.scaling.SCALES`.
+    """
+    if setting.source.scale:
+        raise UserError(
+            f"dataset.normalise={setting.source.scale} scales examples in the order in which they "
+            f"come, which protocol {setting.protocol['name']} does not do; use none or unit"
+        )
+
+
 def counts_of(shape: Shape, stream: Stream) -> dict[str, np.ndarray]:
     """Return ``examples``, by task, and ``seen``: how many come up to each checkpoint."""
     return {"examples": np.array(shape.n_examples), "seen": stream.start[stream.checkpoint]}

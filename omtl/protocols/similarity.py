@@ -15,7 +15,7 @@ from scipy import sparse
 
 from omtl.kernel.triplet_steps import Policy
 from omtl.measures.ranking import Quality, quality
-from omtl.protocols.setting import Setting, by_learner
+from omtl.protocols.setting import Setting, by_learner, refuse_scaled
 from omtl.protocols.similarity_training import ClassExamples, Trained, batch, online, warm_up
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
@@ -87,6 +87,7 @@ def as_seen(setting: Setting, pooled: bool) -> ClassExamples:
     ``protocol.pooled_classes`` says whether merged tasks share their classes (``shared``) or have
     separate ones (``apart``).
     """
+    refuse_scaled(setting)
     tasks, label = setting.tasks, classes_of(setting)
     if not pooled:
         return ClassExamples(tasks.X, label, tasks.task, tasks.names)

@@ -4,23 +4,29 @@
 are imported on first use.
 """
 
+from importlib import import_module
 from typing import Any
 
 from omtl.sklearn.parameters import TABLE
+
+OTHERS = {
+    "OnlineScaler": "online_scaler",
+    "TaskColumn": "task_column",
+    "progressive_validation": "progressive",
+}
+"""What is used beside the learners, each with its module."""
 
 
 def __getattr__(name: str) -> Any:
     """Return an estimator, a function for estimators, or the names of both."""
     if name == "__all__":
-        return [*TABLE, "load", "progressive_validation"]
+        return [*TABLE, *OTHERS, "load"]
     if name == "load":
         from omtl.sklearn.base import MultiTaskClassifier
 
         return MultiTaskClassifier.load
-    if name == "progressive_validation":
-        from omtl.sklearn.progressive import progressive_validation
-
-        return progressive_validation
+    if name in OTHERS:
+        return getattr(import_module(f"omtl.sklearn.{OTHERS[name]}"), name)
     if name in TABLE:
         from omtl.sklearn.classes import ESTIMATORS
 
