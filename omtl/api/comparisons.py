@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,13 @@ from omtl.api.plots import draw_curves
 from omtl.api.views import Shown, View
 from omtl.compute.dry_run import Planned
 from omtl.compute.store import Store
-from omtl.evidence import many_data_sets
-from omtl.evidence.many_data_sets import Study, spread, study_of
-from omtl.evidence.one_data_set import Compared, Row, baselines, compared, default_selection
+from omtl.evidence import comparison_files as files
+from omtl.evidence.compared_learners import baselines, default_selection, notes_on, play_learners
+from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import load_option
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS
+from omtl.tables.cells import each_cell
 from omtl.tables.layout import plural
 from omtl.util.errors import UserError
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from omtl.experiment.composition import ComposedRun
 
-COLOURS = {"better": "green", "worse": "red", "undecided": "", "": "bold"}
+COLOURS = {"better": "green", "worse": "red", "undecided": ""}
 
 SHARED = ("dataset", "protocol", "selection", "reading")
 """The options that all rows of a data set share."""
@@ -45,66 +45,111 @@ class Comparison(Shown):
 
     Parameters
     ----------
-    parts : sequence of (Compared, ComposedRun)
-        For each data set the comparison, and what was composed.
+    rows : DataFrame
+        A row for each learner on each data set, with the objects of
+        `omtl.evidence.compared_learners.COLUMNS`.
+    configs : mapping of str to ComposedRun
+        What was composed for each data set.
     """
 
-    parts: Sequence[tuple[Compared, ComposedRun]]
-
-    @cached_property
-    def study(self) -> Study:
-        """The comparisons of all data sets, with ranks."""
-        return study_of(self.parts)
+    rows: pd.DataFrame
+    configs: Mapping[str, ComposedRun]
 
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each algorithm on each data set: mean, interval, difference, p, outcome."""
-        return many_data_sets.frame(self.study).reset_index(drop=True)
+        return files.written_rows(self.rows)
 
     @property
     def repeats(self) -> pd.DataFrame:
         """A row for each repeat of each algorithm on each data set."""
-        return many_data_sets.repeats(self.study)
+        return files.written_repeats(self.rows)
 
     @property
     def curves(self) -> pd.DataFrame:
         """The cumulative error rate (%) after so many examples: mean and deviation over repeats."""
-        return many_data_sets.curve_frame(many_data_sets.curves(self.study))
+        return files.written_curves(self.rows)
 
     @property
     def ranks(self) -> pd.DataFrame:
         """Average ranks over the data sets, the best first; empty if they cannot be ranked."""
-        ranking = self.study.ranking
-        return pd.DataFrame() if ranking is None else many_data_sets.rank_frame(self.study, ranking)
+        return files.written_ranks(self.rows)
+
+    @property
+    def config(self) -> ComposedRun:
+        """What was composed, for what all data sets have in common."""
+        return next(iter(self.configs.values()))
 
     def plot(self, ax: Axes | None = None, dataset: str | None = None) -> Axes:
         """Draw the learning curves on a data set, by default the first; return the axes."""
-        name = next(iter(self.study.on)) if dataset is None else dataset
+        names = [*self.configs]
+        name = names[0] if dataset is None else known_name("data set", dataset, names)
         curves = self.curves
-        ax = draw_curves(
-            curves[curves["dataset"] == known_name("data set", name, [*self.study.on])], ax
-        )
+        ax = draw_curves(curves[curves["dataset"] == name], ax)
         ax.set_title(name)
         return ax
 
     def to_latex(self) -> str:
         """Return the comparison as a LaTeX table (booktabs) with a caption."""
-        return many_data_sets.latex(self.study)
+        return files.comparison_latex(self.rows, self.config)
 
     def write(self, folder: Path | str) -> list[Path]:
         """Write CSV, LaTeX, learning curves and ranks to a folder; return the paths."""
-        return many_data_sets.write(self.study, Path(folder))
+        return files.write_comparison(self.rows, self.config, Path(folder))
 
     @property
     def view(self) -> View:
         """The algorithms, best first: on one data set with tests, on several side by side."""
-        return _of_one(self.study) if len(self.parts) == 1 else _of_several(self.study)
+        return self._view_of_one() if len(self.configs) == 1 else self._view_of_several()
+
+    def _view_of_one(self) -> View:
+        """Return the learner among the others on one data set."""
+        mine = files.mine_in(self.rows)
+        heads = ["", _metric_head(mine.metric), "95% interval"]
+        heads += [f"{mine.label} − it", "95% interval ", "p (Holm)", f"{mine.label} is"]
+        return View(
+            heads,
+            [_texts(row) for row in each_cell(self.rows)],
+            f"{self.config.dataset.label}: {heading_of(self.config)}",
+            right=heads[1:-1],
+            spare=["95% interval ", "95% interval", "p (Holm)"],
+            colours=[_colour(row) for row in each_cell(self.rows)],
+            notes=notes_on(self.rows),
+        )
+
+    def _view_of_several(self) -> View:
+        """Return one column per data set, with ranks, and wins, ties and losses."""
+        rows, mine = self.rows, files.mine_in(self.rows)
+        heads, *lines = files.side_by_side(
+            rows, lambda row: files.spread_text(row) if row.n_repeats else "none"
+        )
+        lacking = [f"{row.label} on {row.dataset}: {row.why}" for row in each_cell(rows) if row.why]
+        outcomes = (
+            f"win, tie and loss are {mine.label}'s: a tie is within "
+            f"{100 * REGION:.0f} %, and undecided where the 95 % interval of the ratio reaches "
+            "over a border"
+        )
+        warnings = [
+            f"{dataset}: {note}"
+            for dataset, found in rows.groupby("dataset", sort=False)
+            for note in notes_on(found)
+            if note.startswith("warning")
+        ]
+        return View(
+            heads,
+            lines,
+            f"{_metric_head(mine.metric)}: {heading_of(self.config)}",
+            right=heads[1:],
+            colours=["bold" if n == mine.algorithm else "" for n in files.best_first(rows)],
+            notes=[*lacking, outcomes, *warnings],
+        )
 
     def as_json(self) -> Any:
         """Return everything as plain values; of one data set alone, without a list."""
         found = [
-            _about(each, config) | {"rows": [_row(each, row) for row in each.rows]}
-            for each, config in self.parts
+            _about(rows, self.configs[str(dataset)])
+            | {"rows": [_plain(row) for row in each_cell(rows)]}
+            for dataset, rows in self.rows.groupby("dataset", sort=False)
         ]
         return found if len(found) > 1 else found[0]
 
@@ -166,22 +211,34 @@ def compare(
     if "selection" not in {*choices, *given}:
         choices["selection"] = default_selection(metric)
     sets = [None] if data is None else data_sets_of(data)
-    parts, plans = [], []
+    parts, configs, plans = [], [], []
     for number, one in enumerate(sets, start=1):
         config = composed_run(overrides, {**choices, "algorithm": algorithm, "dataset": one}, grid)
         if len(sets) > 1:
             place = f"({number} of {len(sets)})"
             print(f"omtl: comparing on {config.dataset.label} {place}", file=sys.stderr)
         try:
-            parts.append((_compared(config, against, also, metric), config))
+            parts.append(_played(config, against, also, metric))
+            configs.append(config)
         except Planned as plan:
             plans.append(plan)
     if plans:
         raise Planned.of_all(plans)
-    return Comparison(parts)
+    titles = _titles(configs)
+    rows = [part.assign(dataset=title) for part, title in zip(parts, titles, strict=True)]
+    return Comparison(pd.concat(rows), dict(zip(titles, configs, strict=True)))
 
 
-def _compared(config: ComposedRun, against: Any, also: Sequence[Any], metric: str) -> Compared:
+def _titles(configs: Sequence[ComposedRun]) -> list[str]:
+    """Return the labels of data sets; those that share one have their names beside it."""
+    labels = [config.dataset.label for config in configs]
+    return [
+        label if labels.count(label) == 1 else f"{label} ({config.dataset.name})"
+        for label, config in zip(labels, configs, strict=True)
+    ]
+
+
+def _played(config: ComposedRun, against: Any, also: Sequence[Any], metric: str) -> pd.DataFrame:
     if config.metric is not None:
         raise UserError(f"metric={config.metric} is for omtl run; here use --metric NAME")
     known = load_option("comparison", "default")
@@ -193,7 +250,7 @@ def _compared(config: ComposedRun, against: Any, also: Sequence[Any], metric: st
         algorithm_of(one).name if isinstance(one, str) else algorithm_of(one)
         for one in (*named, *also)
     ]
-    return compared(config, others, Store.default(), metric, known["tuned"])
+    return play_learners(config, others, Store.default(), metric, known["tuned"])
 
 
 def heading_of(config: ComposedRun) -> str:
@@ -205,50 +262,24 @@ def heading_of(config: ComposedRun) -> str:
     )
 
 
-def _of_one(study: Study) -> View:
-    """Return the learner among the others on one data set."""
-    found, config = study.first, study.config
-    heads = ["", f"{found.metric.name} {found.metric.unit}".strip(), "95% interval"]
-    heads += [f"{found.mine.label} − it", "95% interval ", "p (Holm)", f"{found.mine.label} is"]
-    return View(
-        heads,
-        [_texts(found, row) for row in found.rows],
-        f"{config.dataset.label}: {heading_of(config)}",
-        right=heads[1:-1],
-        spare=["95% interval ", "95% interval", "p (Holm)"],
-        colours=[COLOURS[found.outcome(row)] if row.values.size else "dim" for row in found.rows],
-        notes=found.notes(),
-    )
+def _metric_head(metric: str) -> str:
+    return f"{metric} {METRICS[metric].unit}".strip()
 
 
-def _of_several(study: Study) -> View:
-    """Return one column per data set, with ranks, and wins, ties and losses."""
-    metric, mine = study.first.metric, study.first.mine.algorithm
-    heads = ["", *study.on, *(["rank"] if study.ranking else []), "win/tie/loss"]
-    lacking = [
-        f"{row.label} on {data}: {row.why}"
-        for data, found in study.on.items()
-        for row in found.rows
-        if row.why
-    ]
-    return View(
-        heads,
-        study.lines(lambda _, row: spread(row) if row.values.size else "none"),
-        f"{metric.name} {metric.unit}".strip() + f": {heading_of(study.config)}",
-        right=heads[1:],
-        colours=["bold" if name == mine else "" for name in study.algorithms],
-        notes=[*lacking, *study.notes()],
-    )
+def _colour(row: Any) -> str:
+    if not row.n_repeats:
+        return "dim"
+    return "bold" if row.is_mine else COLOURS[row.significance]
 
 
-def _texts(found: Compared, row: Row) -> list[str]:
-    if not row.values.size:
+def _texts(row: Any) -> list[str]:
+    if not row.n_repeats:
         return [row.label, row.why, *[""] * 5]
-    cells = [row.label, f"{row.mean:.4g}", _interval(*row.interval)]
-    if row.against is None:
+    cells = [row.label, f"{row.mean:.4g}", _interval(row.low, row.high)]
+    if row.is_mine:
         return [*cells, *[""] * 4]
-    apart = [f"{row.against.mean:+.3g}", _interval(*row.against.interval)]
-    return [*cells, *apart, f"{row.p:.2g}", found.outcome(row)]
+    apart = [f"{row.difference:+.3g}", _interval(row.difference_low, row.difference_high)]
+    return [*cells, *apart, f"{row.p_holm:.2g}", row.significance]
 
 
 def _interval(low: float, high: float) -> str:
@@ -257,38 +288,40 @@ def _interval(low: float, high: float) -> str:
     return f"[{low:.4g}, {high:.4g}]"
 
 
-def _about(found: Compared, config: ComposedRun) -> dict[str, Any]:
+def _about(rows: pd.DataFrame, config: ComposedRun) -> dict[str, Any]:
     """Return what all rows of a data set share."""
+    mine = files.mine_in(rows)
+    metric = METRICS[mine.metric]
     return {
         "version": version("omtl"),
         **{group: getattr(config, group).name for group in SHARED},
         "seed": config.seed,
         "repeats": config.repeats,
-        "metric": found.metric.name,
-        "unit": found.metric.unit,
-        "lower_is_better": found.metric.lower_is_better,
-        "learner": found.mine.algorithm,
-        "notes": found.notes(),
+        "metric": metric.name,
+        "unit": metric.unit,
+        "lower_is_better": metric.lower_is_better,
+        "learner": mine.algorithm,
+        "notes": notes_on(rows),
     }
 
 
-def _row(found: Compared, row: Row) -> Mapping[str, Any]:
+def _plain(row: Any) -> Mapping[str, Any]:
     """Return a row as plain values; all have the same keys, with null for missing values."""
 
     def finite(low: float, high: float) -> list[float] | None:
         return [low, high] if math.isfinite(high - low) else None
 
-    against = row.against
+    is_compared = bool(row.significance)
     return {
         "algorithm": row.algorithm,
         "label": row.label,
         "values": row.values.tolist(),
         "mean": row.mean,
-        "interval": finite(*row.interval),
+        "interval": finite(row.low, row.high),
         "params": row.params,
-        "difference": None if against is None else against.mean,
-        "difference_interval": None if against is None else finite(*against.interval),
-        "p_holm": row.p,
-        "outcome": found.outcome(row) or None,
+        "difference": row.difference if is_compared else None,
+        "difference_interval": finite(row.difference_low, row.difference_high),
+        "p_holm": row.p_holm,
+        "outcome": row.significance or None,
         "why": row.why or None,
     }

@@ -17,8 +17,8 @@ from scipy import sparse
 from omtl.compute.engine import Outcome, run, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
+from omtl.evidence.compared_learners import baselines, curves_of, learner_label, tuned
 from omtl.evidence.comparisons import REGION
-from omtl.evidence.one_data_set import baselines, curves_of, learner_label, tuned
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import Experiment

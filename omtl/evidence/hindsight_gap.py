@@ -24,7 +24,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.selection import HONEST
 from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import each_cell, planned, with_columns
+from omtl.tables.cells import planned, with_columns
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request, honest_rule
 from omtl.tables.scoring import played
@@ -34,26 +34,21 @@ from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
-PRINTED = ("printed_own", "printed_rival", "printed_margin")
+OF_A_MARGIN = ("own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
+"""What is said of a margin: the paper's own algorithm and the rival that are picked, their means
+over the repeats, and the mean difference with its interval, positive where the own is better."""
 
-OF_A_RULE = ("selection", "own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
-"""Columns of each rule: its name, the paper's own algorithm and the rival that are picked, their
-means over the repeats, and the mean difference with its interval, positive where the own is better.
-"""
-
-FROM_HINDSIGHT = ("from_hindsight", "from_hindsight_low", "from_hindsight_high")
-
-BASELINE = ("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high")
+ENDS = ("", "_low", "_high")
 
 KINDS = ("", "honest_")
 """What the columns of each rule begin with: of the table's own, and of that without hindsight."""
 
 COLUMNS = (
     *("table", "dataset", "task", "metric", "reading", "n_repeats", "repeats_are_of"),
-    *PRINTED,
-    *(f"{kind}{what}" for kind in KINDS for what in OF_A_RULE),
-    *FROM_HINDSIGHT,
-    *BASELINE,
+    *("printed_own", "printed_rival", "printed_margin"),
+    *(f"{kind}{what}" for kind in KINDS for what in ("selection", *OF_A_MARGIN)),
+    *(f"from_hindsight{end}" for end in ENDS),
+    *("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high"),
     "fixed_by_reading",
 )
 """Columns of ``results/hindsight.csv``.
@@ -63,7 +58,7 @@ ours by the honest rule, and its margin that of the paper's own over it. `fixed_
 the reading's answers that leave a hyper-parameter one value: they were found by looking at the
 published numbers, and are hindsight under either rule. Intervals are over the repeats, which are of
 one data set or of fresh draws (`repeats_are_of`), and know that the algorithms were picked
-(`margin_of`); that the oracle picks the hyper-parameters on the same repeats they do not know.
+(`pick_row`); that the oracle picks the hyper-parameters on the same repeats they do not know.
 """
 
 Place = tuple[str, str]
@@ -71,6 +66,10 @@ Place = tuple[str, str]
 
 Rows = dict[str, list[np.ndarray]]
 """By algorithm, its numbers in each place of a table, over the repeats."""
+
+
+PICKED_BASELINE = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
+"""Columns of the margin over the baseline, which is the rival there."""
 
 
 def compares(description: TableDescription) -> bool:
@@ -154,46 +153,52 @@ def drawn_repeats(rows: Rows, places: Sequence[Place], seed: int) -> list[np.nda
     return [found[dataset] for dataset, _ in places]
 
 
-class Margin(NamedTuple):
-    """The margin of the best of the paper's own rows over the best of others, in each place.
+class Picked(NamedTuple):
+    """The best of some rows of a table.
 
     Parameters
     ----------
-    own, rival : str
-        The algorithms that are picked.
+    algorithm : str
+    values : list of ndarray
+        Its numbers in each place, over the repeats.
     means : ndarray of shape (1 + n_resamples, n_places)
-        Of all repeats, then of resamples of them; each picks anew.
+        Those of the best row in all repeats, then in resamples of them; each picks anew.
     """
 
-    own: str
-    rival: str
+    algorithm: str
+    values: list[np.ndarray]
     means: np.ndarray
 
 
-def margin_of(own: Rows, rivals: Rows, sign: float, draws: Sequence[np.ndarray]) -> Margin:
-    """Return the margin of the best own row over the best rival.
+def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> Picked:
+    """Return the row that is best over all places.
 
     Parameters
     ----------
-    own, rivals : Rows
+    rows : Rows
     sign : float
         1 where lower is better, else -1.
     draws : sequence of ndarray of shape (1 + n_resamples, n_repeats)
         Repeats in each place (`drawn_repeats`).
     """
-    picked = []
-    for rows in (own, rivals):
-        means = np.array(
-            [
-                np.stack([v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)], 1)
-                for values in rows.values()
-            ]
-        )
-        which = pick(means, sign)
-        best = np.take_along_axis(means, which[None, :, None], axis=0)[0]
-        picked.append(([*rows][which[0]], best))
-    (mine, ours), (rival, theirs) = picked
-    return Margin(mine, rival, sign * (theirs - ours))
+    means = np.array(
+        [
+            np.stack([v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)], axis=1)
+            for values in rows.values()
+        ]
+    )
+    which = pick(means, sign)
+    best = np.take_along_axis(means, which[None, :, None], axis=0)[0]
+    algorithm = [*rows][which[0]]
+    return Picked(algorithm, rows[algorithm], best)
+
+
+def margin_of(own: Picked, rival: Picked, sign: float, place: int) -> dict[str, str]:
+    """Return the margin of a row over another in a place, as text (`OF_A_MARGIN`)."""
+    mine, other = own.values[place], rival.values[place]
+    ends = ends_of(sign * (rival.means - own.means)[:, place], mine.size)
+    said = own.algorithm, f"{mine.mean():.4f}", rival.algorithm, f"{other.mean():.4f}", *ends
+    return dict(zip(OF_A_MARGIN, said, strict=True))
 
 
 def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
@@ -211,21 +216,13 @@ def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
 def numbers_by(rule: str, name: str, reading: Reading, request: Request) -> pd.DataFrame:
     """Return the cells of a table's own metric with their numbers by a rule.
 
-    Their ``place`` and ``side`` are added: the paper's ``own``, a ``rival``, or a baseline of
-    ``ours``.
+    Their ``side`` is added: the paper's ``own``, a ``rival``, or a baseline of ``ours``.
     """
     asked = describe("table", name)
     cells = planned(name, replace(request, selection=rule), reading)
     cells = played(cells[cells["metric"] == asked.metric], request.store)
-
-    def side(cell: Any) -> str:
-        own = "own" if cell.algorithm in asked.proposed else "rival"
-        return "ours" if cell.kind == OURS else own
-
-    return with_columns(
-        cells,
-        [{"place": (cell.dataset, cell.task), "side": side(cell)} for cell in each_cell(cells)],
-    )
+    side = np.where(cells["algorithm"].isin(asked.proposed), "own", "rival")
+    return cells.assign(side=np.where(cells["kind"] == OURS, "ours", side))
 
 
 def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
@@ -245,52 +242,49 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     sign = METRICS[asked.metric].sign
     rules = asked.selection, honest_rule(asked.selection, reading)
     cells = {rule: numbers_by(rule, name, reading, request) for rule in dict.fromkeys(rules)}
+    of_paper = pd.concat([each[each["side"] != "ours"] for each in cells.values()])
+    lacking = {*_places(of_paper[of_paper["values"].map(len) == 0])}
+    own = of_paper[of_paper["side"] == "own"]
+    named = zip(_places(own), own["experiment"], strict=True)
+    over = {place: each.repeats_are_of for place, each in named if place not in lacking}
     printed = cells[rules[0]][cells[rules[0]]["published_mean"] != ""]
     means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
-    of_paper = pd.concat([each[each["side"] != "ours"] for each in cells.values()])
-    lacking = {*of_paper.loc[of_paper["values"].map(len) == 0, "place"]}
-    own_cells = of_paper[(of_paper["side"] == "own") & ~of_paper["place"].isin(lacking)]
-    of = {cell.place: cell.experiment.repeats_are_of for cell in each_cell(own_cells)}
-    places = [*of]
-
-    def side(kind: str, source: pd.DataFrame) -> Rows:
-        run = source[(source["side"] == kind) & (source["values"].map(len) > 0)]
-        numbers = dict(
-            zip(zip(run["algorithm"], run["place"], strict=True), run["values"], strict=True)
-        )
-        return whole_rows(numbers, places, asked.same_row)
-
-    def margin(own: Rows, rivals: Rows) -> Margin:
-        return margin_of(own, rivals, sign, drawn_repeats(own, places, request.seed))
-
-    sources = [with_columns(printed, means), *(cells[rule] for rule in rules)]
-    sides = [(side("own", source), side("rival", source)) for source in sources]
-    if not of or not all(rows for pair in sides[1:] for rows in pair):
+    sources = {"printed_": with_columns(printed, means)}
+    sources |= {kind: cells[rule] for kind, rule in zip(KINDS, rules, strict=True)}
+    picked: dict[str, Picked] = {}
+    for kind, source in sources.items() if over else ():
+        for side in ("own", "rival", "ours"):
+            run = source[(source["side"] == side) & (source["values"].map(len) > 0)]
+            keys = zip(run["algorithm"], _places(run), strict=True)
+            numbers = dict(zip(keys, run["values"], strict=True))
+            if rows := whole_rows(numbers, [*over], asked.same_row):
+                draws = drawn_repeats(rows, [*over], request.seed)
+                picked[kind + side] = pick_row(rows, sign, draws)
+    if not {f"{kind}{side}" for kind in KINDS for side in ("own", "rival")} <= picked.keys():
         return pd.DataFrame(columns=COLUMNS)
-    in_print, *by_rule = (margin(*pair) for pair in sides)
-    ours = side("ours", cells[rules[1]])
-    over = margin(sides[2][0], ours) if ours else None
     found = []
-    for i, (place, repeats_are_of) in enumerate(of.items()):
-        n = next(iter(sides[1][0].values()))[i].size
+    for i, (place, repeats_are_of) in enumerate(over.items()):
+        n_repeats = picked["own"].values[i].size
         row = {"table": name, "dataset": place[0], "task": place[1], "metric": asked.metric}
-        row |= {"reading": reading.name, "n_repeats": str(n), "repeats_are_of": repeats_are_of}
-        row |= dict(zip(PRINTED, (*in_print[:2], f"{in_print.means[0, i]:.4f}"), strict=True))
-        for kind, rule, one, (own, rivals) in zip(KINDS, rules, by_rule, sides[1:], strict=True):
-            told = [rule, one.own, _mean_text(own[one.own][i])]
-            told += [one.rival, _mean_text(rivals[one.rival][i]), *ends_of(one.means[:, i], n)]
-            row |= {f"{kind}{what}": text for what, text in zip(OF_A_RULE, told, strict=True)}
-        gap = (by_rule[0].means - by_rule[1].means)[:, i]
-        row |= dict(zip(FROM_HINDSIGHT, ends_of(gap, n), strict=True))
-        if over:
-            told = [over.rival, _mean_text(ours[over.rival][i]), *ends_of(over.means[:, i], n)]
-            row |= dict(zip(BASELINE, told, strict=True))
+        row |= {"reading": reading.name, "n_repeats": str(n_repeats)}
+        row |= {"repeats_are_of": repeats_are_of, "selection": rules[0]}
+        row |= {"honest_selection": rules[1]}
+        pairs = {kind: (f"{kind}own", f"{kind}rival") for kind in sources}
+        if "honest_ours" in picked:
+            pairs["baseline_"] = "honest_own", "honest_ours"
+        for kind, (mine, other) in pairs.items():
+            texts = margin_of(picked[mine], picked[other], sign, i)
+            row |= {f"{kind}{what}": text for what, text in texts.items()}
+        by_rule = (picked[f"{kind}rival"].means - picked[f"{kind}own"].means for kind in KINDS)
+        gap = ends_of(sign * np.subtract(*by_rule)[:, i], n_repeats)
+        row |= {f"from_hindsight{end}": text for end, text in zip(ENDS, gap, strict=True)}
         found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, place[0]))})
-    return pd.DataFrame(found, columns=COLUMNS).fillna("")
+    margins = pd.DataFrame(found).rename(columns=PICKED_BASELINE)
+    return margins.reindex(columns=COLUMNS).fillna("")
 
 
-def _mean_text(values: np.ndarray) -> str:
-    return f"{values.mean():.4f}"
+def _places(cells: pd.DataFrame) -> list[Place]:
+    return list(zip(cells["dataset"], cells["task"], strict=True))
 
 
 def sentence(row: Mapping[Any, str]) -> str:

@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run
 from omtl.compute.store import Store
-from omtl.evidence.one_data_set import curves_of
+from omtl.evidence.compared_learners import curves_of
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose

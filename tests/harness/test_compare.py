@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +15,13 @@ from miniature import AS_WRITTEN, SERIAL, small
 
 from omtl.commands import _main
 from omtl.compute.store import Store
-from omtl.evidence.one_data_set import (
-    UNDECIDED,
-    WORSE,
-    Compared,
-    Row,
-    compared,
+from omtl.evidence.compared_learners import (
     default_selection,
-    judge_rows,
+    judge_learners,
+    notes_on,
+    play_learners,
 )
+from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
@@ -48,28 +47,29 @@ def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
         repeats=3,
         metric=None,
     )
-    found = compared(run, ["majority", "pm", "pa"], store)
-    means = [row.mean for row in found.rows]
-    assert means == sorted(means)
-    assert [row.algorithm for row in found.rows].count("pa") == 1
-    assert found.mine.against is None
-    assert all(row.against is not None for row in found.rows if row is not found.mine)
+    found = play_learners(run, ["majority", "pm", "pa"], store)
+    assert found["mean"].is_monotonic_increasing
+    assert sorted(found["algorithm"]) == ["majority", "pa", "pm"]
+    assert found["difference"].isna().tolist() == found["is_mine"].tolist()
     wild = replace(AlgorithmSpec.named("pm"), grid={"eta": [1e308]}, fixed={"margin": 1.0})
     with pytest.raises(UserError, match="diverged in 3 of 3 repeats"):
-        compared(replace(run, algorithm=wild), ["pa"], store)
+        play_learners(replace(run, algorithm=wild), ["pa"], store)
 
 
 def test_differences_are_corrected_for_being_many() -> None:
     """By Holm's method; a difference of nothing is undecided."""
     rng = np.random.default_rng(0)
     base = rng.normal(10.0, 1.0, 8)
-    rows = [Row("mine", "mine", base + 1.0 + 0.01 * rng.normal(size=8))]
-    rows += [Row("a", "a", base), Row("b", "b", base + 1.0 + 0.5 * rng.normal(size=8))]
-    rows.append(Row("c", "c", why="diverged"))
-    judge_rows(rows, METRICS["error"])
-    shown = Compared(rows[0], rows, METRICS["error"], "one data set")
-    assert [shown.outcome(row) for row in rows] == ["", WORSE, UNDECIDED, ""]
-    assert rows[1].p <= rows[2].p <= 1.0
+    numbers = {"mine": base + 1.0 + 0.01 * rng.normal(size=8), "a": base}
+    numbers["b"] = base + 1.0 + 0.5 * rng.normal(size=8)
+    rows: list[dict[str, Any]] = [
+        {"algorithm": name, "label": name, "values": values} for name, values in numbers.items()
+    ]
+    rows.append({"algorithm": "c", "label": "c", "why": "diverged"})
+    found = judge_learners(rows, METRICS["error"]).set_index("algorithm")
+    outcomes = {"mine": "", "a": WORSE, "b": UNDECIDED, "c": ""}
+    assert found["significance"].to_dict() == outcomes
+    assert found["p_holm"]["a"] <= found["p_holm"]["b"] <= 1.0
 
 
 def test_one_repeat_has_no_interval(
@@ -162,10 +162,10 @@ def test_a_metric_has_its_own_selection(store: Store) -> None:
     """AUC is not told at the point of the fewest mistakes, nor errors at that of the best AUC."""
     for word, metric in (("oracle", "auc"), ("prefix", "auc"), ("oracle_auc", "error")):
         with pytest.raises(UserError, match=f"not for {metric}; use selection="):
-            compared(config_of(f"selection={word}"), ["pa"], store, metric)
+            play_learners(config_of(f"selection={word}"), ["pa"], store, metric)
     assert [default_selection(name) for name in ("error", "auc")] == ["progressive", "cv5"]
     with pytest.raises(UserError, match="choose from oracle, prefix"):
-        compared(config_of("selection=cv5"), ["pa"], store, "error")
+        play_learners(config_of("selection=cv5"), ["pa"], store, "error")
 
 
 def test_baselines_are_tuned(store: Store) -> None:
@@ -173,12 +173,10 @@ def test_baselines_are_tuned(store: Store) -> None:
     known = load_option("comparison", "default")
     assert set(known["tuned"]) <= set(known["algorithms"])
     config = config_of("selection=prefix", "algorithm=pa")
-    found = compared(config, list(known["tuned"]), store, grids=known["tuned"])
-    by_name = {row.algorithm: row for row in found.rows}
-    assert by_name["pa"].params == [{"C": np.inf}] * 2
-    assert {point["C"] for point in by_name["pa_pooled"].params} <= set(
-        known["tuned"]["pa_pooled"]["C"]
-    )
+    found = play_learners(config, list(known["tuned"]), store, grids=known["tuned"])
+    params = found.set_index("algorithm")["params"]
+    assert params["pa"] == [{"C": np.inf}] * 2
+    assert {point["C"] for point in params["pa_pooled"]} <= {*known["tuned"]["pa_pooled"]["C"]}
 
 
 def test_json_of_a_comparison_has_fixed_keys(told) -> None:
@@ -198,18 +196,19 @@ def test_json_of_a_comparison_has_fixed_keys(told) -> None:
 def test_a_learner_behind_majority_is_warned_of() -> None:
     """Where the majority beats all, or some, it is said; and what intervals cover."""
     values = np.array([10.0, 11.0])
-    mine, other = Row("mine", "Mine", values + 1.0), Row("pa", "PA", values - 1.0)
-    majority = Row("majority", "Majority", values)
+    numbers = {"mine": values + 1.0, "pa": values - 1.0, "majority": values}
 
-    def notes(one: Row, rows: list[Row], metric: str = "error", of: str = FRESH_DRAWS) -> list[str]:
-        return Compared(one, rows, METRICS[metric], of).notes()
+    def notes(*names: str, metric: str = "error", of: str = FRESH_DRAWS) -> list[str]:
+        rows = [{"algorithm": name, "label": name.title()} for name in names]
+        full = [row | {"values": numbers[row["algorithm"]], "repeats_are_of": of} for row in rows]
+        return notes_on(judge_learners(full, METRICS[metric]))
 
-    beaten = notes(mine, [majority, mine], of=ONE_DATA_SET)
+    beaten = notes("mine", "majority", of=ONE_DATA_SET)
     assert beaten[1] == CONDITIONAL
     assert "all others make more errors than Majority" in beaten[2]
     assert "among them Mine" in beaten[2]
-    one = notes(other, [other, majority, mine])
+    one = notes("pa", "majority", "mine")
     assert "1 of the others" in one[1]
-    assert "not PA" in one[1]
-    assert len(notes(other, [other, majority])) == 1
-    assert len(notes(mine, [majority, mine], "auc")) == 1
+    assert "not Pa" in one[1]
+    assert len(notes("pa", "majority")) == 1
+    assert len(notes("mine", "majority", metric="auc")) == 1

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from omtl.api.comparisons import compare
 from omtl.commands._main import main
-from omtl.evidence.many_data_sets import Study, latex, letters, rank_frame, repeats, study_of
-from omtl.evidence.one_data_set import Compared, Row, judge_rows
+from omtl.evidence.compared_learners import judge_learners, notes_on
+from omtl.evidence.comparison_files import (
+    comparison_latex,
+    count_outcomes,
+    panel_letters,
+    written_ranks,
+    written_repeats,
+)
 from omtl.experiment.composition import composed
 from omtl.measures.metrics import METRICS
 
@@ -20,81 +27,79 @@ CONFIG = composed(["algorithm=pa", "dataset=random_walk", "repeats=4", "seed=0"]
 WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
 
 
-def compared(**means: float) -> Compared:
+def compared(dataset: str, **means: float) -> pd.DataFrame:
     """Return a comparison whose learners have these means, the first being the one asked for."""
     rows = [
-        Row(name, f"The {name}", mean * np.roll(WIGGLE, k), params=[{"eta": mean}] * 4)
+        {"algorithm": name, "label": f"The {name}", "repeats_are_of": ""}
+        | {"values": mean * np.roll(WIGGLE, k), "params": [{"eta": mean}] * 4}
         for k, (name, mean) in enumerate(means.items())
     ]
-    judge_rows(rows, METRICS["error"])
-    return Compared(rows[0], sorted(rows, key=lambda row: row.mean), METRICS["error"], "")
+    return judge_learners(rows, METRICS["error"]).assign(dataset=dataset)
 
 
-STUDY = Study(
-    CONFIG,
-    {
-        "One": compared(mine=10.0, near=10.1, far=20.0),
-        "Two": compared(mine=10.0, near=9.9, far=5.0),
-        "Three": compared(mine=10.0, near=30.0, far=30.5),
-    },
+ROWS = pd.concat(
+    [
+        compared("One", mine=10.0, near=10.1, far=20.0),
+        compared("Two", mine=10.0, near=9.9, far=5.0),
+        compared("Three", mine=10.0, near=30.0, far=30.5),
+    ]
 )
 
 
 def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
     """Within 5 % is a tie, whatever a test of significance says."""
-    assert STUDY.outcomes("near") == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
-    assert STUDY.outcomes("far") == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
+    counts = count_outcomes(ROWS)
+    assert counts.loc["near"].to_dict() == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
+    assert counts.loc["far"].to_dict() == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
 
 
 def test_panels_beyond_the_alphabet_have_labels() -> None:
     """A study may have more than 26 data sets."""
-    assert [letters(number) for number in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
+    assert [panel_letters(number) for number in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
 
 
 def test_ranks() -> None:
     """By the means on each data set; the best average first."""
-    ranking = STUDY.ranking
-    assert ranking is not None
-    assert {name: round(rank, 3) for name, rank in ranking.average.items()} == {
-        "mine": 1.667,
-        "near": 2.0,
-        "far": 2.333,
-    }
-    assert rank_frame(STUDY, ranking)["algorithm"].tolist() == ["mine", "near", "far"]
+    ranks = written_ranks(ROWS).set_index("algorithm")["average_rank"].round(3)
+    assert list(ranks.items()) == [("mine", 1.667), ("near", 2.0), ("far", 2.333)]
 
 
 def test_the_best_is_bold_and_ties_are_underlined() -> None:
     """And the caption says so."""
-    lines = {line.split(" & ")[0]: line for line in latex(STUDY).splitlines() if " & " in line}
+    latex = comparison_latex(ROWS, CONFIG)
+    lines = {line.split(" & ")[0]: line for line in latex.splitlines() if " & " in line}
     mine, near = lines["The mine"].split(" & "), lines["The near"].split(" & ")
     assert mine[1].startswith(r"\textbf{10.00")
     assert near[1].startswith(r"\underline{10.10")
     assert near[3].startswith("30.00")
     assert near[-1].strip() == r"1/2/0 \\"
-    assert "Bold: the best mean" in latex(STUDY)
+    assert "Bold: the best mean" in latex
 
 
 def test_a_learner_as_good_as_majority_is_not_behind_it() -> None:
     """Of equal means none makes more errors, whichever comes first."""
-    values = np.array([20.0, 21.0])
-    mine, majority = Row("pa", "PA", values), Row("majority", "Majority", values)
-    found = Compared(mine, [majority, mine], METRICS["error"], "")
-    assert not any(note.startswith("warning") for note in found.notes())
+    rows = [
+        {"algorithm": name, "label": name, "repeats_are_of": "", "values": np.array([20.0, 21.0])}
+        for name in ("pa", "majority")
+    ]
+    notes = notes_on(judge_learners(rows, METRICS["error"]))
+    assert not any(note.startswith("warning") for note in notes)
 
 
 def test_data_sets_that_share_a_label_are_told_apart() -> None:
     """None takes the place of another."""
-    labels = {"one": "Synthetic", "two": "Synthetic", "three": "Text"}
-    played = [
-        (found, replace(CONFIG, dataset=replace(CONFIG.dataset, name=name, label=label)))
-        for (name, label), found in zip(labels.items(), STUDY.on.values(), strict=True)
+    names = ["random_walk", "opposed_tasks", "outlier_walk_small"]
+    found = compare("pa", names, "dataset.options.n_examples=20", against="majority", repeats=2)
+    assert found.frame["dataset"].unique().tolist() == [
+        "Synthetic (random_walk)",
+        "Synthetic (opposed_tasks)",
+        "Synthetic (δ² = 0.09)",
     ]
-    assert list(study_of(played).on) == ["Synthetic (one)", "Synthetic (two)", "Text"]
 
 
 def test_repeats_have_their_hyper_parameters() -> None:
-    assert set(repeats(STUDY)["param_eta"]) == {10.0, 10.1, 20.0, 9.9, 5.0, 30.0, 30.5}
-    assert len(repeats(STUDY)) == 3 * 3 * 4
+    assert set(written_repeats(ROWS)["param_eta"]) == {10.0, 10.1, 20.0, 9.9, 5.0, 30.0, 30.5}
+    assert len(written_repeats(ROWS)) == 3 * 3 * 4
 
 
 def test_by_the_command_line(

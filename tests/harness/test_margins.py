@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import Margin, Rows, drawn_repeats, pick, whole_rows
+from omtl.evidence.hindsight_gap import Picked, Rows, drawn_repeats, pick, pick_row, whole_rows
 from omtl.experiment.readings import Reading
 
 
@@ -14,18 +14,19 @@ def of_places(*means: float) -> list[np.ndarray]:
     return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
 
 
-def margin(own: Rows, rivals: Rows) -> Margin:
-    """Return the margin on tasks of one data set, where lower is better."""
-    places = [("D", f"task{k}") for k, _ in enumerate(own["own"], start=1)]
-    return hindsight_gap.margin_of(own, rivals, 1.0, drawn_repeats(own, places, seed=0))
+def picked(rows: Rows) -> Picked:
+    """Return the best row on tasks of one data set, where lower is better."""
+    places = [("D", f"task{k}") for k, _ in enumerate(next(iter(rows.values())), start=1)]
+    return pick_row(rows, 1.0, drawn_repeats(rows, places, seed=0))
 
 
 def test_one_rival_for_all_places() -> None:
     """Of rivals that are each best in one place, the one that is better on the whole is taken."""
     rivals = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
-    found = margin({"own": of_places(5.0, 5.0)}, rivals)
-    assert (found.own, found.rival) == ("own", "second")
-    np.testing.assert_allclose(found.means, 1.0)  # all rows move together here
+    found = picked(rivals)
+    assert found.algorithm == "second"
+    gap = found.means - picked({"own": of_places(5.0, 5.0)}).means
+    np.testing.assert_allclose(gap, 1.0)  # all rows move together here
     better = pick(np.array([[[0.9, 0.5]], [[0.6, 0.9]]]), sign=-1.0)
     assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
 
@@ -51,10 +52,9 @@ def test_rows_that_stand_for_several() -> None:
 def test_intervals_know_of_the_picking() -> None:
     """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
     rng = np.random.default_rng(0)
-    own = {"own": [np.ones(20)]}
     rivals = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
-    found = margin(own, rivals)
-    alone = margin(own, {found.rival: rivals[found.rival]})
+    found = picked(rivals)
+    alone = picked({found.algorithm: rivals[found.algorithm]})
     assert found.means[1:].mean() < alone.means[1:].mean() - 0.05
 
 

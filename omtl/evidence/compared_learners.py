@@ -1,0 +1,262 @@
+"""A learner compared with others on the same streams of one data set, with tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from omtl.compute.engine import run, why_lacking
+from omtl.compute.store import Store
+from omtl.evidence.comparisons import (
+    ABOVE,
+    BELOW,
+    BETTER,
+    EQUIVALENT,
+    LEVEL,
+    UNDECIDED,
+    WORSE,
+    beside,
+    compare_pair,
+    interval_of,
+)
+from omtl.experiment.composition import ComposedRun
+from omtl.experiment.config import resolve_jobs
+from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
+from omtl.experiment.playing import learner_class
+from omtl.experiment.selection import as_played
+from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
+from omtl.experiment.unit import Result, import_fault
+from omtl.measures.correction import holm
+from omtl.measures.metrics import METRICS, Metric
+from omtl.tables.scoring import choose_points, numbers_at
+from omtl.util.errors import UserError
+
+WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
+"""What practical equivalence says of a learner beside another."""
+
+COLUMNS = (
+    *("algorithm", "label", "metric", "n_repeats", "mean", "std", "low", "high"),
+    *("difference", "difference_low", "difference_high", "p_holm", "significance"),
+    *("ratio", "ratio_low", "ratio_high", "outcome", "why"),
+)
+"""Columns of a comparison that are written: a row for each learner, the best mean first.
+
+`low` and `high` are the interval of the mean. `difference` is that of the learner that was asked
+for and the row's, `p_holm` corrected for all that are compared, `significance` what follows from
+it. `ratio` is that of their numbers, `outcome` what it says of practical equivalence. A row without
+numbers has the reason in `why`.
+
+The frame also has objects: the `values` of the repeats, the `params` that were chosen in each, the
+cumulative error rates `curves` (%), of shape (n_repeats, n_checkpoints), after `seen` examples; and
+`is_mine`, whether the row is that of the learner that was asked for, and `repeats_are_of`.
+"""
+
+
+def default_selection(metric: str) -> str:
+    """Return the rule without hindsight that chooses for a metric."""
+    if metric in ("absolute_error", "square_error", "test_absolute_error"):
+        return "progressive_absolute"
+    return "cv5" if metric == "auc" else "progressive"
+
+
+def check_metric(rule: SelectionSpec, metric: Metric) -> None:
+    """Refuse a rule that chooses by another measure than the metric.
+
+    Raises
+    ------
+    UserError
+        If one is by mistakes and the other by the area under the curve.
+    """
+    by, for_auc = rule.most or "mistakes", metric.name == "auc"
+    if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
+        raise UserError(
+            f"selection {rule.name} chooses by {by}, not for {metric.name}; use selection="
+            f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
+        )
+
+
+def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> AlgorithmSpec:
+    """Return an algorithm with some hyper-parameters searched."""
+    grid = {f"algorithm.*.grid.{key}": values for key, values in grids.get(name, {}).items()}
+    return AlgorithmSpec.named(name).patched(grid)
+
+
+def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
+    """Return those of some algorithms that have what a protocol needs.
+
+    Raises
+    ------
+    UserError
+        If the protocol's module cannot be imported.
+    """
+    try:
+        module = import_module(protocol.module)
+    except UserError:
+        raise
+    except Exception as fault:  # whatever a protocol's own file raises when it is read
+        raise import_fault(f"protocol.module: {protocol.module!r}", fault) from fault
+    needed = getattr(module, "NEEDS", ())
+    kinds = {name: learner_class(AlgorithmSpec.named(name).learner) for name in names}
+    return [name for name, kind in kinds.items() if all(hasattr(kind, rule) for rule in needed)]
+
+
+def play_learners(
+    composed: ComposedRun,
+    others: Sequence[str | AlgorithmSpec],
+    store: Store,
+    metric: str = "error",
+    grids: Mapping[str, Mapping[str, list[Any]]] | None = None,
+) -> pd.DataFrame:
+    """Play a learner and others on the same streams, and compare them (`judge_learners`).
+
+    Parameters
+    ----------
+    composed : ComposedRun
+        The learner, and on what it is played.
+    others : sequence of str or AlgorithmSpec
+        The algorithms, by name or specified; each has its own grid, and the same rule chooses in
+        all.
+    store : Store
+    metric : str
+        A name of `omtl.measures.metrics.METRICS`.
+    grids : mapping, optional
+        Values to choose hyper-parameters of others from, by algorithm and hyper-parameter.
+
+    Raises
+    ------
+    UserError
+        If the rule does not choose for the metric, an algorithm is unknown, the learner itself
+        cannot be played, or the protocol does not measure the metric.
+    """
+    by = METRICS[metric]
+    check_metric(composed.selection, by)
+    reading = composed.reading.for_dataset(composed.dataset.name)
+    mine = composed.algorithm
+    specs = {mine.name: mine}
+    for other in others:
+        spec = reading(tuned(other, grids or {})) if isinstance(other, str) else other
+        specs.setdefault(spec.name, spec)
+    experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
+    units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
+    outcome = run([*chain(*units)], store, resolve_jobs(composed.parallel))
+    rows = []
+    for name, experiment, asked in zip(specs, experiments, units, strict=True):
+        results = [result for unit in asked if (result := store.load(unit)) is not None]
+        if len(results) < len(asked):
+            found = {"why": why_lacking(asked, len(results), outcome.failed)}
+        else:
+            found = _numbers(experiment, results, composed.selection, by)
+        about = {"algorithm": name, "label": learner_label(experiment)}
+        rows.append(about | {"repeats_are_of": experiment.repeats_are_of} | found)
+    if rows[0].get("why"):
+        raise UserError(f"{rows[0]['label']}: {rows[0]['why']}")
+    return judge_learners([rows[0], *sorted(rows[1:], key=lambda row: row["label"])], by)
+
+
+def learner_label(experiment: Experiment) -> str:
+    """Return what a learner is called: by its name, and that of its network if it has one."""
+    network = f" ({experiment.network.name})" if experiment.network else ""
+    return experiment.algorithm.label + network
+
+
+def _numbers(
+    experiment: Experiment, results: list[Result], rule: SelectionSpec, metric: Metric
+) -> dict[str, Any]:
+    """Return the numbers of a learner, or why it has none."""
+    if not set(metric.needs) <= results[0].arrays.keys():
+        raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}")
+    chosen = choose_points(results, experiment.points, rule, experiment.drawn)
+    values = numbers_at(results, chosen, metric.name, rule)
+    lost = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
+    if lost:
+        return {"why": f"diverged in {lost} of {len(results)} repeats"}
+    found = {"values": values, "params": [experiment.points[point] for point in chosen]}
+    curves = curves_of(results, chosen, rule)
+    if curves.shape[1] > 1:
+        found |= {"seen": results[0].arrays["seen"], "curves": curves}
+    return found
+
+
+def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec) -> np.ndarray:
+    """Return the error rates (%) up to each checkpoint by repeat; empty where none are kept."""
+    if "checkpoint_mistakes" not in results[0].arrays:
+        return np.empty((1, 0))
+    pairs = zip(results, chosen, strict=True)
+    made = [as_played(r, p, rule).arrays["checkpoint_mistakes"][p] for r, p in pairs]
+    return 100.0 * np.array(made) / np.maximum([r.arrays["seen"] for r in results], 1)
+
+
+def judge_learners(rows: Sequence[Mapping[str, Any]], metric: Metric) -> pd.DataFrame:
+    """Return the comparison of the first learner with each of the others (`COLUMNS`).
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        For each learner ``algorithm``, ``label`` and ``repeats_are_of``; ``values``, ``params``,
+        ``seen`` and ``curves``, or ``why`` there are none.
+    metric : Metric
+    """
+    nothing = {"values": np.empty(0), "params": [], "seen": np.empty(0)}
+    nothing |= {"curves": np.empty((0, 0)), "why": ""}
+    full = [{**nothing, **row, "is_mine": row is rows[0]} for row in rows]
+    judged = pd.DataFrame([row | _beside(full[0], row, metric) for row in full])
+    is_tested = judged["p_holm"].notna()
+    judged.loc[is_tested, "p_holm"] = holm(judged.loc[is_tested, "p_holm"].to_numpy())
+    better = np.where(metric.sign * judged["difference"] < 0.0, BETTER, WORSE)
+    decided = np.where(judged["p_holm"] < LEVEL, better, UNDECIDED)
+    judged["significance"] = np.where(is_tested, decided, "")
+    order = np.lexsort([metric.sign * judged["mean"].fillna(0.0), judged["n_repeats"] == 0])
+    return judged.iloc[order].reset_index(drop=True)
+
+
+def _beside(mine: Mapping[str, Any], row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
+    """Return what the numbers of a learner say by themselves, and beside those of the first."""
+    values = row["values"]
+    found: dict[str, Any] = {"metric": metric.name, "n_repeats": values.size, "outcome": ""}
+    found |= dict.fromkeys(("mean", "std", "low", "high", "difference", "p_holm"), np.nan)
+    if values.size:
+        found |= {"mean": float(values.mean())} | dict(
+            zip(("low", "high"), interval_of(values), strict=True)
+        )
+        found["std"] = float(values.std(ddof=1)) if values.size > 1 else np.nan
+    if row["is_mine"] or not values.size:
+        return found
+    bounds = BELOW if metric.lower_is_better else ABOVE
+    test = compare_pair(mine["values"], values, bounds)
+    ratio = beside(mine["values"], values, metric.lower_is_better)
+    return found | {
+        "difference": test["mean"],
+        "difference_low": test["low"],
+        "difference_high": test["high"],
+        "p_holm": test["p"],
+        "ratio": ratio["ratio"],
+        "ratio_low": ratio["low"],
+        "ratio_high": ratio["high"],
+        "outcome": WORDS[ratio["outcome"]],
+    }
+
+
+def notes_on(rows: pd.DataFrame) -> list[str]:
+    """Return what a reader must know before believing a comparison, a sentence each."""
+    notes = ["intervals are at 95 % each; p is corrected for all comparisons (Holm)"]
+    if rows["repeats_are_of"].iloc[0] == ONE_DATA_SET:
+        notes.append(CONDITIONAL)
+    ranked = rows[rows["n_repeats"] > 0]
+    blind = ranked.loc[ranked["algorithm"] == "majority", "mean"]
+    behind = ranked[ranked["mean"] > (np.inf if blind.empty else blind.item())]
+    if ranked["metric"].iloc[0] in ("error", "ace") and len(behind):
+        all_others = len(behind) == len(ranked) - 1
+        whom = "all others" if all_others else f"{len(behind)} of the others"
+        mine = rows.loc[rows["is_mine"], "label"].item()
+        notes.append(
+            f"warning: {whom} make more errors than Majority, which ignores the features "
+            f"({'among them' if behind['is_mine'].any() else 'not'} {mine}); "
+            "where one label is rare, compare by --metric auc protocol=heldout"
+        )
+    return notes
