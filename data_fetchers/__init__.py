@@ -26,6 +26,7 @@ GIVEN = ("home", "rng")
 class DataSetModule(Protocol):
     """The interface of a data set: of its module, or of `synthetic.Drawn`."""
 
+    __name__: str
     NAME: str
     FILES: tuple[RemoteFile, ...]
     CITATION: str

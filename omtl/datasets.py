@@ -22,7 +22,7 @@ from data_fetchers import load_module, options_of
 from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
-from omtl.experiment.data_sets import check_options, module_of
+from omtl.experiment.loading import check_options
 from omtl.experiment.schema import Frozen, choose
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
@@ -314,10 +314,10 @@ def _from_file(
 
 def _loaded(spec: DataSetSpec, seed: int) -> DataSet:
     """Load the data set of a specification."""
-    module = module_of(spec)
+    module: Any = spec.fetcher
     given: dict[str, Any] = dict(spec.options)
     check_options(options_of(module), given, spec.name)
-    if getattr(module, "SYNTHETIC", False):
+    if spec.is_synthetic:
         given["rng"] = generator(seed, of="draw", dataset=spec.name, draw=0)
     try:
         tasks = load_module(module, given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -35,7 +35,24 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a mistake in one line, and lists commands by what they are for."""
+    """A parser that reports a mistake in one line, and lists commands by what they are for.
+
+    Its options are added when it is used: of a command line, those of one command.
+    """
+
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, *args: Any, **more: Any) -> Any:
+        """Add the options, and parse."""
+        self.fill()
+        return super().parse_known_args(*args, **more)
+
+    def fill(self) -> None:
+        """Add the options, unless that was done."""
+        add, self.add_options = self.add_options, None
+        if add is not None:
+            add(self)
+            self.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read more, and exit."""
@@ -92,7 +109,8 @@ class Completion(argparse.Action):
 
         known, waiting = known_names(), [parser]
         while waiting:
-            for action in waiting.pop()._actions:
+            (one := waiting.pop()).fill()
+            for action in one._actions:
                 if isinstance(action, argparse._SubParsersAction):
                     waiting += action.choices.values()
                 elif action.choices is None and action.dest in known:
@@ -136,9 +154,11 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _add_commands(above: argparse.ArgumentParser, package: ModuleType) -> None:
+def _add_commands(above: Parser, package: ModuleType) -> None:
     above.set_defaults(package=package)
-    commands = above.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = above.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=Parser
+    )
     for module in modules_in(package):
         name = module.__name__.rpartition(".")[2]
         about = f"{module.HELP[0].upper()}{module.HELP[1:]}."
@@ -149,8 +169,7 @@ def _add_commands(above: argparse.ArgumentParser, package: ModuleType) -> None:
         examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
         command.epilog = "\n".join(["examples:", *examples])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        module.add_options(command)
-        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        command.add_options = module.add_options
         command.set_defaults(run=module.run, words=command.prog, package=None)
 
 

@@ -55,16 +55,10 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         for spec in specs:
             yield from _of_spec(spec)
         if not specs:
-            point = _stand_ins(kind)
-            spec = AlgorithmSpec(
-                name=kind.__name__,
-                label=kind.__name__,
-                learner=path,
-                networked=False,
-                fixed=point,
-                grid={},
+            yield (
+                f"{kind.__name__}({_told(_stand_ins(kind))}), of no config",
+                kind(**_stand_ins(kind)),
             )
-            yield f"{kind.__name__}({_told(point)}), of no config", new_learner(spec, point)
 
 
 def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:

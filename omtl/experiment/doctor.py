@@ -11,6 +11,7 @@ from pathlib import Path
 
 import joblib
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import data_fetchers
 from data_fetchers.fetch import local_path
@@ -58,71 +59,56 @@ def _machine() -> list[dict[str, str]]:
 
 
 def _packages() -> list[dict[str, str]]:
+    """Return what is installed of each extra's packages, and how to install what is not."""
+    asked = [Requirement(line) for line in requires("omtl") or []]
     findings: dict[str, dict[str, str]] = {}
     for extra, lacking in EXTRAS.items():
         lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
         locked = _locked(ROOT / lock)
         mend = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
-        for package in _asked(extra):
-            findings.setdefault(
-                package, _package(package, locked.get(package, set()), mend, lacking)
-            )
+        for one in asked:
+            name, marker = canonicalize_name(one.name), str(one.marker or "")
+            needed = one.marker is None or one.marker.evaluate({"extra": extra})
+            if name == "omtl" or not needed or ("extra" in marker) != bool(extra):
+                continue
+            state, detail = _state_of(name, locked.get(name, set()), lacking)
+            detail += "" if state == GOOD else f": {mend}"
+            findings.setdefault(name, finding("packages", name, state, detail))
     return list(findings.values())
 
 
-def _package(package: str, locked: set[str], mend: str, lacking: str) -> dict[str, str]:
+def _state_of(package: str, locked: set[str], lacking: str) -> tuple[str, str]:
     try:
         found = version(package)
     except PackageNotFoundError:
-        return finding("packages", package, lacking, f"not installed: {mend}")
+        return lacking, "not installed"
     if locked and found not in locked:
-        return finding(
-            "packages",
-            package,
-            NOTE,
-            f"{found}, but {' or '.join(sorted(locked))} is locked: {mend}",
-        )
-    return finding("packages", package, GOOD, found)
-
-
-def _asked(extra: str) -> list[str]:
-    """Return the packages that an extra names directly and that this machine needs."""
-    asked = [Requirement(line) for line in requires("omtl") or []]
-    return [
-        _called(one.name)
-        for one in asked
-        if one.name != "omtl"
-        and (one.marker is None or one.marker.evaluate({"extra": extra}))
-        and (one.marker is None or "extra" in str(one.marker)) == bool(extra)
-    ]
+        return NOTE, f"{found}, but {' or '.join(sorted(locked))} is locked"
+    return GOOD, found
 
 
 def _locked(path: Path) -> dict[str, set[str]]:
     """Return the versions of each package in a lock file, one for each Python version."""
     locked: dict[str, set[str]] = {}
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    for name, number in re.findall(r"^([\w.\[\]-]+)==([^\s;\\]+)", text, re.M):
-        locked.setdefault(_called(name), set()).add(number)
+    for name, number in re.findall(r"^([\w.-]+)(?:\[.*\])?==([^\s;\\]+)", text, re.M):
+        locked.setdefault(canonicalize_name(name), set()).add(number)
     return locked
 
 
-def _called(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=~! ]", name)[0]).lower()
-
-
 def _kept() -> list[dict[str, str]]:
-    findings = []
     folders = {home_folder() / name: what for name, what in KEPT.items()}
     if (home := own_home()) is not None:
         folders[home] = "compiled code"
-    for folder, what in folders.items():
-        files = _sizes(folder)
-        size = sum(files.values()) / 2**20
-        damaged = sum(path.suffix == ".damaged" for path in files)
-        detail = f"{len(files)} files, {size:.1f} MiB: {what}"
-        detail += f"; {damaged} damaged, set aside" if damaged else ""
-        findings.append(finding("kept", str(folder), GOOD if files else NOTE, detail))
-    return findings
+    return [_contents(folder, what) for folder, what in folders.items()]
+
+
+def _contents(folder: Path, what: str) -> dict[str, str]:
+    files = _sizes(folder)
+    damaged = sum(path.suffix == ".damaged" for path in files)
+    detail = f"{len(files)} files, {sum(files.values()) / 2**20:.1f} MiB: {what}"
+    detail += f"; {damaged} damaged, set aside" if damaged else ""
+    return finding("kept", str(folder), GOOD if files else NOTE, detail)
 
 
 def _sizes(folder: Path) -> dict[Path, int]:

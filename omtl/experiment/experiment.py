@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import described
 from omtl.experiment.specs import (
@@ -101,13 +100,13 @@ class Experiment:
         Those on synthetic data have a draw of their own each. 0 is one draw, and as many repeats as
         the paper's.
         """
-        drawn = plays > 0 and is_synthetic(self.dataset)
+        drawn = plays > 0 and self.dataset.is_synthetic
         return replace(self, plays=max(1, plays), drawn=drawn)
 
     @property
     def repeats_are_of(self) -> str:
         """What the repeats differ in; an interval over shuffles is conditional on the data set."""
-        fresh = is_synthetic(self.dataset) and self._draws_each
+        fresh = self.dataset.is_synthetic and self._draws_each
         return FRESH_DRAWS if fresh else ONE_DATA_SET
 
     @property

@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
+from inspect import signature
 from threading import Lock
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_type_hints
 
 import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data
 from omtl.data.rows import square_norms
 from omtl.data.scaling import SCALES
-from omtl.experiment.data_sets import check_options, files_of, is_synthetic, module_of
-from omtl.experiment.specs import DataSetSpec
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import Check, DataSetSpec
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
+
+KINDS: Mapping[type, Check] = {
+    int: (lambda value: type(value) is int and value >= 0, "a whole number from 0 on"),
+    float: (
+        lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+        "a number from 0 on",
+    ),
+    str: (lambda value: isinstance(value, str), "a text"),
+    NoneType: (lambda value: value is None, "null"),
+}
+"""Checks of option values by type."""
+
+SIZES = ("n_tasks", "n_examples", "n_features")
+"""Options that must be at least 1."""
+
+
+def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
+    """Check that a data set takes these options, and that their values have the right types.
+
+    `takes` has the options as parameters (`data_fetchers.options_of`). Lists are accepted; each
+    data set checks their items.
+
+    Raises
+    ------
+    UserError
+        If a check fails.
+    """
+    kinds = get_type_hints(takes)
+    taken = sorted(set(signature(takes).parameters) - {*data_fetchers.GIVEN})
+    for option, value in options.items():
+        if option == "rng":
+            continue
+        kind = kinds[choose(f"option of dataset {name}", option, taken)]
+        several = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        known = [KINDS[one] for one in several if one in KINDS]
+        listed = len(known) < len(several)
+        if any(fits(value) for fits, _ in known) or (listed and isinstance(value, list | tuple)):
+            if option in SIZES and value is not None and value < 1:
+                raise UserError(f"dataset {name}: options.{option}={value!r} must be at least 1")
+            continue
+        words = " or ".join([*(words for _, words in known), *["a list"] * listed])
+        raise UserError(f"dataset {name}: options.{option}={value!r} must be {words}")
+
 
 _LOADED: dict[str, Future[PreparedData | UserError]] = {}
 _LOOKING = Lock()
@@ -38,13 +85,12 @@ def load_prepared(
     UserError
         If its files are unavailable, or an option is wrong.
     """
-    module = module_of(dataset)
     options = dict(dataset.options)
-    synthetic = is_synthetic(dataset)
+    synthetic = dataset.is_synthetic
     if synthetic:
         options["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
     drawn = [seed, draw] if synthetic else []
-    name = json.dumps([dataset.as_mapping(), files_of(dataset), *drawn, is_reduced], sort_keys=True)
+    name = json.dumps([dataset.as_mapping(), dataset.files, *drawn, is_reduced], sort_keys=True)
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
@@ -52,7 +98,7 @@ def load_prepared(
     if is_new:  # requests for other data sets do not wait
         _LOADS.append(dataset.name)
         try:
-            entry.set_result(_load(module, options, dataset, is_reduced))
+            entry.set_result(_load(options, dataset, is_reduced))
         except BaseException as fault:
             with _LOOKING:
                 del _LOADED[name]
@@ -67,7 +113,7 @@ def load_prepared(
 
 def notes_on(dataset: DataSetSpec) -> tuple[str, ...]:
     """Return what a user should know of their own table, which is loaded; else nothing."""
-    if not hasattr(module_of(dataset), "hashes"):
+    if not hasattr(dataset.fetcher, "hashes"):
         return ()
     try:
         tasks = load_prepared(dataset, seed=0, draw=0).tasks
@@ -94,9 +140,10 @@ def _make_room() -> None:
 
 
 def _load(
-    module: Any, options: dict[str, Any], dataset: DataSetSpec, is_reduced: bool
+    options: dict[str, Any], dataset: DataSetSpec, is_reduced: bool
 ) -> PreparedData | UserError:
     """Load and prepare; return an error, so that it occurs once and not in each unit."""
+    module = dataset.fetcher
     try:
         check_options(data_fetchers.options_of(module), options, dataset.name)
         tasks = data_fetchers.load_module(module, options)

@@ -8,20 +8,17 @@ whose metadata has `REST` takes all keys that are no fields.
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 import yaml
 
 from omtl.util.errors import UserError
-
-T = TypeVar("T")
 
 REST = {"rest": True}
 """Metadata of the field that takes a mapping's other keys."""
@@ -68,33 +65,16 @@ def thawed(value: Any) -> Any:
     return [thawed(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-_KEPT: dict[Any, tuple[tuple[int, ...], Any]] = {}
-
-SETTLED = 10**8
-"""Nanoseconds after which a file that changes again has another time of change."""
+State = tuple[int, int, int]
 
 
-def kept(name: Any, paths: Iterable[Path], make: Callable[[], T]) -> T:
-    """Return what `make` returned last under this name, unless one of the paths changed since.
-
-    What is made of files or folders that changed just now is not kept: their times would not
-    show another change.
-    """
-    times = tuple(map(_changed_at, paths))
-    held = _KEPT.get(name)
-    if held is not None and held[0] == times:
-        return held[1]
-    made = make()
-    if max(times, default=0) < time.time_ns() - SETTLED:
-        _KEPT[name] = times, made
-    return made
-
-
-def _changed_at(path: Path) -> int:
+def state_of(path: Path) -> State:
+    """Return what changes with a file: time, size and inode; zeros if there is none."""
     try:
-        return path.stat().st_mtime_ns
+        found = path.stat()
     except OSError:
-        return 0
+        return (0, 0, 0)
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def text_of(path: Path) -> str:
@@ -111,10 +91,11 @@ def text_of(path: Path) -> str:
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
     """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
-    return kept(path, [path], lambda: _parsed(path))
+    return _parsed(path, state_of(path))
 
 
-def _parsed(path: Path) -> Mapping[str, Any]:
+@cache
+def _parsed(path: Path, _: State) -> Mapping[str, Any]:
     try:
         content = frozen(yaml.load(text_of(path), _Loader))
     except yaml.YAMLError as fault:
@@ -315,4 +296,9 @@ def read_file(kind: Any, path: Path) -> Any:
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return kept((kind, path), [path], lambda: typed(kind, read_yaml(path), str(path)))
+    return _typed_file(kind, path, state_of(path))
+
+
+@cache
+def _typed_file(kind: Any, path: Path, _: State) -> Any:
+    return typed(kind, read_yaml(path), str(path))

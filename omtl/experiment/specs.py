@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, ClassVar, Literal, Self
 
+from data_fetchers import DataSetModule, data_set
 from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
     REST,
@@ -190,6 +191,24 @@ class DataSetSpec(Spec):
     def loaded_by(self) -> str:
         """The name of the module that loads it."""
         return self.module or self.name
+
+    @property
+    def fetcher(self) -> DataSetModule:
+        """The module that loads it."""
+        return data_set(self.loaded_by)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The hash of each of its files by path: the module's own, or a user's files by options."""
+        module: Any = self.fetcher
+        if hasattr(module, "hashes"):
+            return module.hashes(self.options)
+        return {file.path: file.sha256 for file in module.FILES}
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the data are our own draw, which differs from the authors'."""
+        return getattr(self.fetcher, "SYNTHETIC", False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from omtl.experiment.data_sets import files_of, module_named
+from data_fetchers import data_set
 from omtl.experiment.specs import (
     FOREIGN,
     TARGET,
@@ -90,7 +90,7 @@ class Unit:
             "seed": self.seed,
             "repeat": self.repeat,
             "draw": self.draw,
-            "files": files_of(dataset),
+            "files": dataset.files,
             "format": FORMAT,
         }
         return {**asked, "code": code_here(asked)}
@@ -115,7 +115,7 @@ def modules_in(identity: Mapping[str, Any]) -> dict[str, str]:
     dataset = identity["dataset"]
     return {
         "learner": identity["algorithm"]["learner"].rpartition(".")[0],
-        "data": module_named(dataset.get("module", dataset["name"])).__name__,
+        "data": data_set(dataset.get("module", dataset["name"])).__name__,
         "protocol": identity["protocol"]["module"],
         "harness": HARNESS,
     }

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from omtl.experiment.data_sets import module_of
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.util.errors import UserError
@@ -55,5 +54,5 @@ def bibtex(
                 )
             used[key] = known[key]
     for dataset in datasets:
-        used |= entries(module_of(dataset).CITATION)
+        used |= entries(dataset.fetcher.CITATION)
     return "\n\n".join(used[key] for key in sorted(used)) + "\n"

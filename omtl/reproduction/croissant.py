@@ -21,7 +21,6 @@ from scipy import sparse
 
 from data_fetchers.fetch import Archive, RemoteFile
 from omtl.datasets import DataSet, load
-from omtl.experiment.data_sets import module_of
 from omtl.experiment.specs import DataSetSpec
 
 CONTEXT = {
@@ -74,7 +73,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
     table, content = _table(data), io.BytesIO()
     pq.write_table(table, content)
     examples = content.getvalue()
-    module = module_of(DataSetSpec.named(name))
+    module = DataSetSpec.named(name).fetcher
     year = re.search(r"year = \{(\d{4})\}", data.citation)
     described = {
         "@context": CONTEXT,

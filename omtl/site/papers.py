@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import read_yaml
@@ -83,7 +82,7 @@ def badges(
         Its open questions; one whose option sets a grid means that the paper leaves it open.
     """
     columns = {column.dataset: column.kind for table in tables for column in table.columns}
-    drawn = sorted(name for name in columns if is_synthetic(DataSetSpec.named(name)))
+    drawn = sorted(name for name in columns if DataSetSpec.named(name).is_synthetic)
     real = {name: kind for name, kind in columns.items() if name not in drawn}
     program = read_yaml(paper_file(paper, "paper.yaml")).get("program")
     grids = [

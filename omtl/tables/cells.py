@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.data_sets import is_synthetic
 from omtl.experiment.descriptions import Column, Row, TableDescription
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
@@ -165,7 +164,7 @@ class _Plan:
 
     def _search(self, column: Column, experiment: Experiment) -> SearchSpec | None:
         """Return the search of a column's large grids; on one draw they are played in full."""
-        if not column.search or (self.plays == 0 and is_synthetic(experiment.dataset)):
+        if not column.search or (self.plays == 0 and experiment.dataset.is_synthetic):
             return None
         return SearchSpec.named(column.search)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Literal, overload
@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import (
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.readings import Reading, check_questions, questions
-from omtl.experiment.schema import check_names, choose, kept, read_file, typed
+from omtl.experiment.schema import State, check_names, choose, read_file, state_of, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 
@@ -53,10 +53,11 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     path = known[choose(kind, name, list(known))]
     if kind == "figure":
         return read_file(FILES[kind], path)
-    return kept(("checked", path), [path], lambda: _described(path))
+    return _described(path, state_of(path))
 
 
-def _described(path: Path) -> TableDescription:
+@cache
+def _described(path: Path, _: State) -> TableDescription:
     """Return the description of a table in a file, with rows of ours, after checking its names."""
     description = read_file(TableDescription, path)
     if description.baselines == "ours" and not any(row.ours for row in description.rows):

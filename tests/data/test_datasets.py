@@ -9,8 +9,7 @@ from miniature import SMALL_WALK, small
 from data_fetchers import options_of
 from omtl.datasets import load, names
 from omtl.experiment.config import options
-from omtl.experiment.data_sets import check_options, module_of
-from omtl.experiment.loading import load_prepared
+from omtl.experiment.loading import check_options, load_prepared
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
@@ -66,4 +65,4 @@ def test_names_and_mistakes() -> None:
 @pytest.mark.parametrize("name", names())
 def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
     spec = DataSetSpec.named(name)
-    check_options(options_of(module_of(spec)), spec.options, name)
+    check_options(options_of(spec.fetcher), spec.options, name)

@@ -9,7 +9,6 @@ import pytest
 from data_sets import real
 
 from omtl.experiment.config import options
-from omtl.experiment.data_sets import module_of
 from omtl.experiment.specs import DataSetSpec
 from omtl.util.paths import ROOT
 
@@ -20,7 +19,7 @@ with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as
 
 def test_every_data_set_with_files_is_known() -> None:
     assert set(KNOWN) == {
-        name for name in options("dataset") if module_of(DataSetSpec.named(name)).FILES
+        name for name in options("dataset") if DataSetSpec.named(name).fetcher.FILES
     }
 
 

@@ -11,7 +11,7 @@ from miniature import small
 
 from omtl.compute import engine
 from omtl.experiment.playing import compute, new_learner, setting_of
-from omtl.experiment.specs import FOREIGN, TARGET
+from omtl.experiment.specs import FOREIGN, TARGET, DataSetSpec
 from omtl.experiment.unit import modules_in
 from omtl.kernel.not_compiled import REFUSALS
 from omtl.learners.perceptron import Perceptron
@@ -28,7 +28,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     """Other bytes, or another parser, make other units, here and at a worker's."""
     base = small("pm").unit(0, 0)
     assert base.key
-    monkeypatch.setattr("omtl.experiment.unit.files_of", lambda _: {"file": "0" * 64})
+    monkeypatch.setattr(DataSetSpec, "files", {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
     done = engine.compute_unit(base)
     assert isinstance(done, engine.Failure)

@@ -17,7 +17,6 @@ from environments import environment
 from scipy import sparse
 
 from omtl.data.streams import Tasks
-from omtl.experiment import loading
 from omtl.experiment.composition import composed
 from omtl.experiment.playing import compute, new_learner, setting_of
 from omtl.experiment.specs import FOREIGN, AlgorithmSpec
@@ -107,8 +106,8 @@ def test_features_of_one_example_alone_are_there(monkeypatch: pytest.MonkeyPatch
     X = sparse.csr_array(np.eye(6, 40) + np.eye(6, 40, 20) + np.outer(np.ones(6), np.eye(40)[39]))
     tasks = Tasks(X, np.array([1.0, -1.0] * 3), np.repeat([0, 1], 3), ("a", "b"))
     module = SimpleNamespace(__name__="alone", FILES=(), load=lambda: tasks)
-    monkeypatch.setattr(loading, "module_of", lambda _: module)
-    monkeypatch.setattr("omtl.experiment.data_sets.module_named", lambda _: module)
+    for place in ("specs", "unit"):
+        monkeypatch.setattr(f"omtl.experiment.{place}.data_set", lambda _: module)
     whole = composed(["dataset=spam"])
     dataset = replace(whole.dataset, name="alone", options={})
     arguments = {"_target_": "river.linear_model.PAClassifier", "C": 1.0, "learn_intercept": False}

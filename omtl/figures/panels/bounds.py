@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from omtl.experiment.data_sets import is_synthetic, module_of
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
@@ -177,8 +176,8 @@ def largest_norm(unit: Unit) -> float:
 
 def drawn_weights(unit: Unit) -> np.ndarray | None:
     """Return the weights that labelled a unit's synthetic data, or None if it has none to tell."""
-    module = module_of(unit.dataset)
-    if not is_synthetic(unit.dataset) or not hasattr(module, "true_weights"):
+    module: Any = unit.dataset.fetcher
+    if not unit.dataset.is_synthetic or not hasattr(module, "true_weights"):
         return None
     taken = inspect.signature(module.true_weights).parameters
     options = {name: value for name, value in unit.dataset.options.items() if name in taken}
