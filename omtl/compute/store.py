@@ -15,14 +15,15 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.experiment.unit import Result, Unit
+from omtl.experiment.unit import Result, Unit, key_of
+from omtl.protocols.record_schema import check_arrays
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import cannot_write
 from omtl.util.paths import home_folder
@@ -73,7 +74,7 @@ class Row(NamedTuple):
         Raises
         ------
         ValueError
-            If the row is damaged, or its facts are incomplete.
+            If the row is damaged, or its facts are incomplete or those of another key.
         """
         if _digest(self.key, self.facts, self.arrays) != self.sha256:
             raise ValueError("its hash differs")
@@ -81,6 +82,8 @@ class Row(NamedTuple):
             facts = json.loads(self.facts)
             if not all(isinstance(facts[name], kind) for name, kind in FACTS.items()):
                 raise ValueError("its facts are incomplete")
+            if key_of(facts["unit"]) != self.key.hex():
+                raise ValueError("it does not match its key")
         except (KeyError, TypeError, RecursionError) as fault:
             raise ValueError("its facts are incomplete") from fault
         if not 0.0 <= facts["seconds"] < math.inf:
@@ -93,13 +96,26 @@ class Row(NamedTuple):
         Raises
         ------
         ValueError
-            If the row is damaged, or no result.
+            If the row is damaged, or no result of its protocol.
         """
-        facts = self.checked_facts()
+        facts, arrays = self.checked_facts(), unpacked(self.arrays)
+        check_result(facts, arrays)
         facts.pop(PULLED_FROM, None)  # only the store itself knows
         if self.source:
             facts[PULLED_FROM] = self.source
-        return Result(unpacked(self.arrays), facts)
+        return Result(arrays, facts)
+
+
+def check_result(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise a ValueError unless arrays can be the result of the unit that the facts name."""
+    try:
+        algorithm = facts["unit"]["algorithm"]
+        only = algorithm.get("only")
+        n_points = math.prod(map(len, algorithm["grid"].values())) if only is None else len(only)
+        module = str(facts["unit"]["protocol"]["module"])
+    except (KeyError, TypeError, AttributeError) as fault:
+        raise ValueError("its facts are incomplete") from fault
+    check_arrays(arrays, module, n_points, len(facts["task_names"]))
 
 
 def packed(arrays: dict[str, np.ndarray]) -> bytes:
@@ -179,16 +195,6 @@ class Store:
     def default() -> Store:
         """Return the store of this checkout."""
         return Store(home_folder() / "store")
-
-    def save(self, unit: Unit, result: Result) -> None:
-        """Store a unit's result unless it is stored already.
-
-        Raises
-        ------
-        WriteError
-            If it cannot be written.
-        """
-        self.add([Row.of(unit, result)])
 
     def add(self, rows: Iterable[Row]) -> int:
         """Store rows, all or none, and flush them to disk; return how many were new.

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from omtl.compute.exchange import check_counts
 from omtl.compute.own_process import Apart, Lost, can_confine
 from omtl.compute.store import Store, packed, unpacked
 from omtl.evidence.board import SECONDS, Asked, Board, cells, code_of_learner, scored, stream_of
@@ -25,6 +24,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.schema import text_of
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit
+from omtl.protocols.record_schema import check_arrays
 from omtl.reproduction.submission import FORMAT, digest, read
 from omtl.util import user_folder
 from omtl.util.code import code_of
@@ -157,17 +157,13 @@ def result_of(content: bytes, unit: Unit) -> Result:
     Raises
     ------
     ValueError
-        If they are no arrays of numbers, or the counts cannot be of the unit's points.
+        If they are no arrays of numbers, or not those of the unit's protocol.
     """
-    arrays, n_points = unpacked(content), len(unit.algorithm.points)
-    lacking = {"mistakes", "examples"} - arrays.keys()
-    if lacking or check_counts(arrays) != n_points:
+    arrays = unpacked(content)
+    if not {"mistakes", "examples"} <= arrays.keys():
         raise ValueError("its process did not return a result")
-    if arrays["mistakes"].shape != (n_points, *arrays["examples"].shape):
-        raise ValueError(f"its mistakes are not counts of {n_points} points")
-    on_the_way = arrays.get("checkpoint_mistakes")
-    if on_the_way is not None and (len(on_the_way) != n_points or (on_the_way < 0).any()):
-        raise ValueError(f"its checkpoint_mistakes are not counts of {n_points} points")
+    n_points, n_tasks = len(unit.algorithm.points), arrays["examples"].size
+    check_arrays(arrays, unit.protocol.module, n_points, n_tasks)
     return Result(arrays, {})
 
 

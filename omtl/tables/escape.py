@@ -45,4 +45,6 @@ def for_markdown(text: str) -> str:
 
 def for_latex(text: str) -> str:
     """Return LaTeX that shows exactly this text, on one line."""
-    return "".join(LATEX.get(character, character) for character in one_line(text))
+    line = one_line(text)
+    read_by_line_break = "{}" if line.startswith(("[", "*")) else ""
+    return read_by_line_break + "".join(LATEX.get(character, character) for character in line)

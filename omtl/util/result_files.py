@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -18,10 +19,29 @@ APART = " "
 """Separates the values of a field of folded rows."""
 
 
+NUMBER = r"(?:inf|nan|[\d.]+(?:e[+-]?\d+)?)"
+FORMULA = re.compile(rf"'*(?:[=@\t\n]|[+-](?!{NUMBER}(?:\s|$))|[+-].*(?:[|!]|\w\())", re.DOTALL)
+"""Text that a spreadsheet may take for a formula: a label of a stranger's, never a number."""
+
+
 def as_csv(rows: pd.DataFrame, digits: int | None = None) -> str:
-    """Return rows as CSV, with numbers in full or to some significant digits."""
+    """Return rows as CSV, with numbers in full or to some significant digits.
+
+    An apostrophe before text that a spreadsheet would compute lets it show the text; `read_csv`
+    removes it.
+    """
     form = None if digits is None else f"%.{digits}g"
+    rows = rows.copy()
+    for name in rows.select_dtypes(exclude="number"):
+        rows[name] = rows[name].map(_no_formula)
     return rows.to_csv(index=False, lineterminator="\n", float_format=form)
+
+
+def _no_formula(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", "\n")  # which pandas writes in quotes
+    return f"'{text}" if FORMULA.match(text) else text
 
 
 def write_csv(path: Path, rows: pd.DataFrame) -> None:
@@ -33,7 +53,8 @@ def read_csv(path: Path) -> pd.DataFrame:
     """Return the rows of a CSV file as text; a cell without any is empty."""
     import pandas as pd
 
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return rows.replace(rf"^'(?={FORMULA.pattern})", "", regex=True)
 
 
 def rows_in(path: Path) -> list[dict[str, str]]:

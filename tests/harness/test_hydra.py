@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 from hydra.core.utils import JobReturn
+from omegaconf import OmegaConf
 
 from omtl.commands._hydra import NoteSweep, main
 from omtl.commands._main import main as omtl
@@ -281,3 +282,22 @@ def test_collecting_nothing_is_told(home: Path, capsys: pytest.CaptureFixture[st
     (home / "result.json").write_text("[]")
     assert omtl(["export", str(home)]) == 2
     assert "is not a record of a run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "value", ["${oc.env:SECRET}", "x ${oc.env:SECRET,none}", "${oc.decode:${oc.env:SECRET}}"]
+)
+def test_a_config_does_not_read_the_environment(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder from elsewhere could carry what is there into results and into shared units."""
+    (tmp_path / "dataset").mkdir()
+    config = load_option("dataset", "random_walk") | {"label": value}
+    text = yaml.safe_dump(thawed(config) | {"module": "random_walk"})
+    (tmp_path / "dataset" / "theirs.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    monkeypatch.setenv("SECRET", "s3cret")
+    with pytest.raises(UserError, match="reads the environment variable SECRET") as caught:
+        composed(["dataset=theirs", *SMALL])
+    assert "s3cret" not in str(caught.value)
+    assert OmegaConf.create({"own": "${oc.env:SECRET}"}).own == "s3cret"  # in programs that use it

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     """What is loaded equals what was saved."""
     unit = small("dom1").unit(seed=0, repeat=0)
     result = compute(unit)
-    store.save(unit, result)
+    store.add([Row.of(unit, result)])
     loaded = store.load(unit)
     assert loaded is not None
     assert loaded.arrays.keys() == result.arrays.keys()
@@ -128,19 +129,20 @@ def test_what_is_no_arrays_is_refused(arrays: bytes) -> None:
         b"[]",
         b"{}",
         b"[" * 200_000,
-        json.dumps({**FACTS, "seconds": "1"}).encode(),
-        json.dumps({**FACTS, "seconds": math.nan}).encode(),
-        json.dumps({**FACTS, "seconds": -1.0}).encode(),
-        json.dumps({name: value for name, value in FACTS.items() if name != "seconds"}).encode(),
+        {"seconds": "1"},
+        {"seconds": math.nan},
+        {"seconds": -1.0},
+        {"seconds": None},
+        {"unit": {}},
     ],
 )
 def test_what_has_no_facts_is_no_unit(
-    facts: bytes, store: Store, capsys: pytest.CaptureFixture[str]
+    facts: bytes | dict[str, Any], store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its hash may be right: it is computed again."""
-    from hashlib import sha256
-
     unit = small("pm").unit(0, 0)
+    if isinstance(facts, dict):
+        facts = json.dumps({**FACTS, "unit": unit.identity, **facts}).encode()
     key, arrays = bytes.fromhex(unit.key), packed({})
     store.add([Row(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
     assert store.facts(unit) is None
@@ -148,14 +150,35 @@ def test_what_has_no_facts_is_no_unit(
     assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
 
 
+def numbered(unit: Unit, number: int) -> Row:
+    """Return the row of a unit whose duration is a number by which it is known."""
+    result = compute(unit)
+    return Row.of(unit, Result(result.arrays, result.facts | {"seconds": float(number)}))
+
+
+def test_what_is_no_result_of_its_protocol_is_computed_again(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where its hash, its key and its facts are right."""
+    unit = small("pm").unit(0, 0)
+    result = compute(unit)
+    spoilt = result.arrays | {"mistakes": result.arrays["mistakes"][:, :-1]}
+    store.add([Row.of(unit, Result(spoilt, result.facts))])
+    assert store.load(unit) is None
+    assert "array 'mistakes' has shape" in capsys.readouterr().err
+    assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
+    assert store.load(unit) is not None
+
+
 def test_processes_and_threads_write_and_read_one_store(store: Store) -> None:
     """What one has stored the others find."""
     units = small("pm").repeats(0, 40)
     stores = [Store(store.folder) for _ in range(4)]
+    rows = [numbered(unit, repeat) for repeat, unit in enumerate(units)]
 
     def save(number: int) -> None:
         for repeat in range(number, 40, 4):
-            stores[number].save(units[repeat], Result({"number": np.array(repeat)}, FACTS))
+            stores[number].add([rows[repeat]])
 
     threads = [threading.Thread(target=save, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -163,17 +186,19 @@ def test_processes_and_threads_write_and_read_one_store(store: Store) -> None:
     for thread in threads:
         thread.join()
     for reader in (*stores, store):
-        assert [int(one.arrays["number"]) for u in units if (one := reader.load(u))] == [*range(40)]
+        assert [found.facts["seconds"] for unit in units if (found := reader.load(unit))] == [
+            *range(40)
+        ]
 
 
 def test_a_stored_unit_is_not_written_again(store: Store) -> None:
     """Of two runs that computed it, the first one's stays."""
     unit = small("pm").unit(0, 0)
     for number in (1, 2):
-        Store(store.folder).save(unit, Result({"number": np.array(number)}, FACTS))
+        Store(store.folder).add([numbered(unit, number)])
     loaded = store.load(unit)
     assert loaded is not None
-    assert loaded.arrays["number"] == 1
+    assert loaded.facts["seconds"] == 1
 
 
 def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
@@ -183,7 +208,7 @@ def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     unit = small("pm").unit(0, 0)
     assert store.load(unit) is None
     with pytest.raises(WriteError, match=f"{FILE} cannot be written"):
-        store.save(unit, Result({}, FACTS))
+        store.add([Row.of(unit, Result({}, FACTS))])
 
 
 def test_a_store_that_cannot_be_read_is_reported(store: Store, units: list[Unit]) -> None:

@@ -1,0 +1,37 @@
+"""A hash of what each estimator has learnt and predicts: printed, to be compared elsewhere.
+
+``python tests/helpers/bits.py [VARIANT ...]`` prints one line for each variant and layout of data.
+It needs only the packages that estimators need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
+
+from estimator_cases import NAMES, VARIANTS, data, estimator  # noqa: E402
+
+from omtl.sklearn.states import arrays_of  # noqa: E402
+
+
+def lines(variants: Iterable[str] = VARIANTS) -> Iterator[str]:
+    """Yield the variant, the layout and the hash of each."""
+    for variant in variants:
+        for layout in ("dense", "sparse"):
+            tasks = data(layout)
+            task = [NAMES[k] for k in tasks.task]
+            model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], NAMES)
+            model.partial_fit(tasks.X[20:], tasks.y[20:], task[20:])
+            digest = hashlib.sha256(model.decision_function(tasks.X, task).tobytes())
+            for path, array in sorted(arrays_of(model._state).items()):
+                digest.update(f"{path} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+            yield f"{variant} {layout} {digest.hexdigest()}"
+
+
+if __name__ == "__main__":
+    for line in lines(sys.argv[1:] or VARIANTS):
+        print(line, flush=True)
