@@ -11,8 +11,11 @@ import json
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+
+from latex2mathml.converter import convert
 
 from omtl.evidence.scoreboard import overview
 from omtl.site.build import build
@@ -63,6 +66,23 @@ def add_to_search(results: Path, search: Path) -> None:
     search.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+"""Matches a formula in LaTeX as the pages have it."""
+
+
+def typeset(site: Path) -> None:
+    """Turn the formulas of the pages from LaTeX into MathML, which browsers show by themselves."""
+
+    def as_mathml(found: re.Match[str]) -> str:
+        display = "block" if found[2] == "[" else "inline"
+        return str(convert(unescape(found[3]).strip(), display=display))
+
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if FORMULA.search(text):
+            page.write_text(FORMULA.sub(as_mathml, text), encoding="utf-8")
+
+
 def broken_links(site: Path) -> list[str]:
     """Return the links from a page into the site that lead to no file."""
     found = []
@@ -83,6 +103,7 @@ def main() -> int:
     zensical = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     if subprocess.run(zensical, cwd=ROOT, check=False).returncode:
         return 1
+    typeset(SITE)
     build(SITE / "results", documentation="../index.html")
     add_to_search(SITE / "results", SITE / "search.json")
     broken = broken_links(SITE)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from pages import PAGES, lines_of
 
+import omtl
 from omtl.commands import _main
 from omtl.measures.metrics import METRICS
 from omtl.util.paths import ROOT
@@ -79,3 +80,11 @@ def test_every_metric_is_explained() -> None:
     explained = set(re.findall(r"^\| `(\w+)(?:@k)?` \|", text, re.MULTILINE))
     # A table's other word for seconds is `time`.
     assert {name.partition("@")[0] for name in METRICS} - {"time"} <= explained
+
+
+def test_every_learner_has_a_place_in_a_chapter_on_methods() -> None:
+    """And each class that a chapter names can be imported from the package."""
+    pages = (ROOT / "docs" / "methods").glob("*.md")
+    named = set(re.findall(r"`([A-Z]\w+)`", " ".join(page.read_text("utf-8") for page in pages)))
+    learners = {name for name in dir(omtl) if name[0].isupper()}
+    assert named == learners
