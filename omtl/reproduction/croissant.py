@@ -23,39 +23,8 @@ from data_fetchers.fetch import Archive, RemoteFile
 from omtl.datasets import DataSet, load
 from omtl.experiment.specs import DataSetSpec
 
-CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    **{
-        name: f"cr:{name}"
-        for name in (
-            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty"),
-            *("fileObject", "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key"),
-            *("md5", "parentField", "path", "recordSet", "references", "regex", "repeated"),
-            *("replace", "samplingRate", "separator", "source", "subField", "transform"),
-        )
-    },
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-}
-"""The context of Croissant 1.0, as its specification has it."""
-
-COLUMNS = {
-    "task": ("sc:Text", "The task."),
-    "y": ("sc:Integer", "The label, -1 or 1."),
-    "indices": ("sc:Integer", "The numbers of the features that are not 0, from 0 on."),
-    "values": ("sc:Float", "The features; those of `indices`, where there are indices."),
-}
-"""The columns of the Parquet file: their types and descriptions."""
-
-TARGETS = ("sc:Float", "The target.")
-"""The column ``y`` of a data set of regression."""
+TEMPLATE = Path(__file__).with_name("croissant.json")
+"""What all descriptions have in common: the context of Croissant 1.0, and the Parquet's columns."""
 
 
 def croissant(name: str) -> dict[str, str | bytes]:
@@ -75,40 +44,27 @@ def croissant(name: str) -> dict[str, str | bytes]:
     examples = content.getvalue()
     module = DataSetSpec.named(name).fetcher
     year = re.search(r"year = \{(\d{4})\}", data.citation)
-    described = {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
+    described = json.loads(TEMPLATE.read_text(encoding="utf-8"))
+    (parquet,), (records,) = described["distribution"], described["recordSet"]
+    described |= {
         "name": name,
         "description": " ".join((module.__doc__ or data.label).split()),
         "version": version("omtl"),
         "license": data.licence,
         **({"citeAs": data.citation} if data.citation else {}),
         **({"datePublished": year.group(1)} if year else {}),
-        "isLiveDataset": False,
-        "distribution": [
-            *(_raw(file) for file in getattr(module, "FILES", ())),
-            {
-                "@type": "cr:FileObject",
-                "@id": "parquet",
-                "name": "parquet",
-                "description": f"{len(data)} examples of {data.n_tasks} tasks with "
-                f"{data.X.shape[1]} features, as omtl prepares them.",
-                "contentUrl": f"{name}.parquet",
-                "contentSize": f"{len(examples)} B",
-                "encodingFormat": "application/x-parquet",
-                "sha256": hashlib.sha256(examples).hexdigest(),
-            },
-        ],
-        "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": "examples",
-                "name": "examples",
-                "field": [_field(column, data.real) for column in table.column_names],
-            }
-        ],
+        "distribution": [*map(_source_file, module.FILES), parquet],
     }
+    parquet |= {
+        "description": f"{len(data)} examples of {data.n_tasks} tasks with "
+        f"{data.X.shape[1]} features, as omtl prepares them.",
+        "contentUrl": f"{name}.parquet",
+        "contentSize": f"{len(examples)} B",
+        "sha256": hashlib.sha256(examples).hexdigest(),
+    }
+    records["field"] = [one for one in records["field"] if one["name"] in table.column_names]
+    if data.real:
+        records["field"][1] |= {"dataType": "sc:Float", "description": "The target."}
     text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return {"parquet": examples, "croissant.json": text}
 
@@ -127,7 +83,7 @@ def _table(data: DataSet) -> pa.Table:
     return pa.table(columns)
 
 
-def _raw(file: RemoteFile) -> dict[str, Any]:
+def _source_file(file: RemoteFile) -> dict[str, Any]:
     """Return one of the data set's source files."""
     source = file.sources[0] if file.sources else None
     url = source.url if isinstance(source, Archive) else source
@@ -142,16 +98,3 @@ def _raw(file: RemoteFile) -> dict[str, Any]:
         "encodingFormat": "application/octet-stream",
         "sha256": file.sha256,
     }
-
-
-def _field(column: str, real: bool) -> dict[str, Any]:
-    kind, description = TARGETS if real and column == "y" else COLUMNS[column]
-    described: dict[str, Any] = {
-        "@type": "cr:Field",
-        "@id": f"examples/{column}",
-        "name": column,
-        "description": description,
-        "dataType": kind,
-        "source": {"fileObject": {"@id": "parquet"}, "extract": {"column": column}},
-    }
-    return described | ({"repeated": True} if column in ("indices", "values") else {})

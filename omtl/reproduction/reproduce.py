@@ -27,10 +27,9 @@ from omtl.figures.play import play_figure
 from omtl.reproduction.explain import only
 from omtl.tables import plan
 from omtl.tables.cells import description_of, planned
-from omtl.tables.halving import record
 from omtl.tables.layout import Layout, lay_out, plural
 from omtl.tables.notes import notes
-from omtl.tables.play import play
+from omtl.tables.play import play, record
 from omtl.tables.published_results import with_published_times
 from omtl.tables.render import show
 from omtl.tables.request import AUTO, Request

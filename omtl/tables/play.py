@@ -1,60 +1,128 @@
-"""Computing a table's missing units; large grids are searched rung by rung."""
+"""The units that cells need, stage by stage, and playing those that the store lacks.
+
+A grid that is too large to play in full is searched by successive halving: each rung plays the
+remaining points on the first part of the stream, in a few repeats, and keeps the best; the points
+remaining after the last rung are played like any grid, which has that one stage only. The remaining
+points follow from stored units alone, so an interrupted search resumes, and always ends the same
+way.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Outcome, run
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.unit import Unit
+from omtl.experiment.selection import costs
+from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import alternatives_of, each_cell, is_searched
-from omtl.tables.halving import stages
 from omtl.tables.request import Request
 
+RECORD = ("table", "dataset", "algorithm", "reading", "share", "repeats", "n_points", "points")
+"""Columns of the record of a search."""
 
-def units_of(cells: pd.DataFrame) -> list[Unit]:
-    """Return all units of cells whose grids are played in full, repeat after repeat."""
-    each = list(each_cell(cells))
-    tuning = [cell.tuned_by for cell in each if cell.tuned_by is not None]
-    own = [experiment for cell in each for experiment in alternatives_of(cell)]
-    shared = {id(experiment): experiment for experiment in (*tuning, *own)}
-    units = [
+Load = Callable[[list[Unit]], list[Result]]
+"""Returns the stored results among those of the units."""
+
+
+class Stage(NamedTuple):
+    """An experiment that a cell needs, in how many of the paper's repeats.
+
+    The last stage is the one that the cell's number comes from; others are rungs of a search.
+    """
+
+    experiment: Experiment
+    repeats: int
+    is_last: bool
+
+
+def stages(cell: Any, load: Load) -> list[Stage]:
+    """Return the stages of a cell, as far as the store has the rungs of its search."""
+    experiment, found = cell.experiment, []
+    for rung in cell.search.rungs if is_searched(cell) else ():
+        repeats = min(rung.repeats, cell.asked_repeats)
+        share = min(rung.share, cell.rule.fraction or 1.0)  # no more than the rule may use
+        part = experiment.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
+        found.append(Stage(part, repeats, False))
+        units = part.repeats(cell.seed, repeats)
+        results = load(units)
+        if len(results) < len(units):
+            return found
+        order = np.argsort(costs(results, cell.rule), kind="stable")
+        experiment = experiment.only(sorted(order[: rung.keep].tolist()))
+    return [*found, Stage(experiment, cell.asked_repeats, True)]
+
+
+def searched(cell: Any, load: Load) -> tuple[Any, list[Unit]]:
+    """Return a cell with the points that its search left, and the units that the search lacks.
+
+    The cell is as it was where units are lacking, or its grid is not searched.
+    """
+    if not is_searched(cell):
+        return cell, []
+    experiment, repeats, is_last = stages(cell, load)[-1]
+    if is_last:
+        return cell._replace(experiment=experiment, search=None), []
+    return cell, experiment.repeats(cell.seed, repeats)
+
+
+def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """Return the points of searched grids that were run, one row per rung.
+
+    `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
+    all of them were run.
+    """
+    load, rows = Loaded(store), []
+    for cell in filter(is_searched, each_cell(cells)):
+        for experiment, repeats, _ in stages(cell, load):
+            share = experiment.protocol.share
+            numbers = " ".join(map(str, experiment.algorithm.only or ()))
+            place = (cell.table, cell.dataset, cell.algorithm, cell.reading)
+            rows.append((*place, f"{share:g}", repeats, len(experiment.points), numbers))
+    return pd.DataFrame(rows, columns=RECORD)
+
+
+def _units_at(cell: Any, stage: Stage) -> list[Unit]:
+    """Return the units of a stage of a cell, with its alternatives' and what it is tuned by."""
+    if not stage.is_last:
+        return stage.experiment.repeats(cell.seed, stage.repeats)
+    tuned_by = () if cell.tuned_by is None else (cell.tuned_by,)
+    return [
         unit
-        for experiment in shared.values()
+        for experiment in (*tuned_by, stage.experiment, *cell.alternatives)
         for of in (experiment.repeats, experiment.shuffles)
-        for unit in of(each[0].seed, each[0].asked_repeats)
+        for unit in of(cell.seed, stage.repeats)
     ]
-    return sorted(units, key=lambda unit: unit.repeat)
 
 
-def _units_at(cell: Any, experiment: Experiment, repeats: int) -> list[Unit]:
-    """Return the units of one stage of a cell's search."""
-    units = experiment.repeats(cell.seed, repeats)
-    if repeats == cell.asked_repeats and "share" not in experiment.protocol.settings:
-        units += experiment.shuffles(cell.seed, repeats)
-    return units
-
-
-def stored_units(cells: pd.DataFrame, store: Store) -> list[Unit]:
-    """Return the units that a table's numbers need, of searched grids those of the search so far.
+def units_of(cells: pd.DataFrame, load: Load = lambda _: [], every: bool = False) -> list[Unit]:
+    """Return the units that cells need next, or those of every stage so far; repeat after repeat.
 
     Parameters
     ----------
     cells : DataFrame
         Of `omtl.tables.cells.planned`.
-    store : Store
-        It tells which points each rung of a search has left.
+    load : callable
+        Which results there are, on which the points depend that a search has left.
+    every : bool
+        Whether to return those of the stages before the last one, too.
     """
-    each, load = list(each_cell(cells)), Loaded(store)
-    whole = cells[[not is_searched(cell) for cell in each]]
-    units = units_of(whole) if len(whole) else []
-    for cell in filter(is_searched, each):
-        for experiment, repeats in stages(cell, load):
-            units += _units_at(cell, experiment, repeats)
-    return units
+    first: Iterable[Any] = {
+        tuple(map(id, (*alternatives_of(cell), cell.tuned_by, cell.rule, cell.search))): cell
+        for cell in each_cell(cells)
+    }.values()  # tasks and metrics share their experiments
+    units = [
+        unit
+        for cell in first
+        for stage in stages(cell, load)[0 if every else -1 :]
+        for unit in _units_at(cell, stage)
+    ]
+    return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
 
 
 def play(cells: pd.DataFrame, request: Request) -> Outcome:
@@ -70,16 +138,10 @@ def play(cells: pd.DataFrame, request: Request) -> Outcome:
         The store, how to compute, and whether slow cells are included.
     """
     cells = cells if request.slow else cells[cells["too_slow"] == ""]
-    large = list(filter(is_searched, each_cell(cells)))
-    units = units_of(cells[[not is_searched(cell) for cell in each_cell(cells)]])
-    outcome = Outcome()
-    asked: set[str] = set()
+    outcome, asked = Outcome(), set[str]()
     while True:
-        load = Loaded(request.store)
-        for cell in large:
-            units += _units_at(cell, *stages(cell, load)[-1])
         # Requested units are stored now, or have failed and would fail again.
-        units = [unit for unit in units if unit.key not in asked]
+        units = [unit for unit in units_of(cells, Loaded(request.store)) if unit.key not in asked]
         if not units:
             return outcome
         outcome.add(run(units, request.store, request.parallel))

@@ -13,8 +13,7 @@ from omtl.experiment.selection import costs
 from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
-from omtl.tables.halving import narrowed, stages
-from omtl.tables.play import play
+from omtl.tables.play import play, searched, stages
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -71,10 +70,10 @@ def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
         ]
         return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
 
-    (whole, best), (found, chosen) = end(full), end(narrowed(halved, load))
+    (whole, best), (found, chosen) = end(full), end(searched(halved, load)[0])
     plays = sum(
         experiment.protocol.share * repeats * len(experiment.points)
-        for experiment, repeats in stages(halved, load)
+        for experiment, repeats, _ in stages(halved, load)
     )
     return (
         *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),

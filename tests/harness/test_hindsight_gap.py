@@ -24,10 +24,11 @@ from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, sel
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
-from omtl.tables import cells, halving
+from omtl.tables import cells
 from omtl.tables.cells import each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
 from omtl.tables.play import play as play_table
+from omtl.tables.play import record, searched
 from omtl.tables.request import Request
 from omtl.tables.scoring import combined, scored
 from omtl.tables.verdict import OURS
@@ -162,8 +163,8 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(HONEST))
     play_table(table, Request(parallel=SERIAL, store=store))
-    assert halving.record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
-    left = halving.narrowed(first_cell(table), Loaded(store))
+    assert record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
+    left, _ = searched(first_cell(table), Loaded(store))
     assert len(left.experiment.points) == 2
 
 

@@ -17,8 +17,7 @@ from omtl.compute.store import Loaded, Store
 from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import first_cell
-from omtl.tables.halving import lacking_rung, record, stages
-from omtl.tables.play import play, stored_units
+from omtl.tables.play import play, record, searched, stages, units_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.search_cost import COST, cost_of
@@ -36,7 +35,7 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     table = table_of(SEARCH, repeats=3)
     load = Loaded(store)
     assert len(stages(first_cell(table), load)) == 1
-    assert lacking_rung(first_cell(table), load) is not None
+    assert len(searched(first_cell(table), load)[1]) == 1
     outcome = play(table, asked(store))
     assert outcome.computed == 1 + 2 + 3
     rows = record(table, store)
@@ -59,7 +58,7 @@ def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) 
     """All its rungs travel, so that the store that pulls them has the table's number."""
     table = table_of(SEARCH, repeats=3)
     play(table, asked(store))
-    assert push(stored_units(table, store), store, tmp_path / "units") == 1 + 2 + 3
+    assert push(units_of(table, Loaded(store), every=True), store, tmp_path / "units") == 1 + 2 + 3
     other = Store(tmp_path / "other")
     pull(tmp_path / "units", other)
     assert play(table, asked(other)).computed == 0

@@ -35,9 +35,9 @@ def run(options: argparse.Namespace) -> None:
     """Write the archive."""
     from omtl.api.tables import request_for
     from omtl.compute.exchange import push
-    from omtl.compute.store import Store
+    from omtl.compute.store import Loaded, Store
     from omtl.tables.cells import planned
-    from omtl.tables.play import stored_units
+    from omtl.tables.play import units_of
 
     units, store = None, Store.default()
     if not options.tables:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         units = [
             unit
             for table in options.tables
-            for unit in stored_units(planned(table, request), store)
+            for unit in units_of(planned(table, request), Loaded(store), every=True)
         ]
     count = push(units, store, options.archive)
     print(f"written: {options.archive} ({count} units)")
