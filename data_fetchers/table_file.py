@@ -61,7 +61,7 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Table(Tasks):
+class TasksOfTable(Tasks):
     """The tasks of a user's own table.
 
     Parameters
@@ -135,7 +135,7 @@ class Options:
     one_class: str = "refuse"
 
 
-def load(options: Options) -> Table:
+def load(options: Options) -> TasksOfTable:
     """Read a table and make a task of each name in its task column.
 
     Different names are different tasks. In CSV a name is the text as written, so 7 and 007 are two;
@@ -295,7 +295,7 @@ SUFFIXES = {
 """Kinds of files by suffix."""
 
 
-def _tasks(parsed: Parsed, options: Options) -> Table:
+def _tasks(parsed: Parsed, options: Options) -> TasksOfTable:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.path, parsed.X
     checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))
@@ -320,7 +320,7 @@ def _tasks(parsed: Parsed, options: Options) -> Table:
     notes = tuple(
         f"{path}: {note}" for note in table_notes(parsed.X, parsed.task, parsed.features, names)
     )
-    table = Table(rows.astype(np.float64), y[kept], task[kept], names, notes)
+    table = TasksOfTable(rows.astype(np.float64), y[kept], task[kept], names, notes)
     for name, rows_of in zip(names, in_given_order(table), strict=True):
         labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:

@@ -57,7 +57,7 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def names_in(given: str | None) -> tuple[str, ...]:
+def listed_names(given: str | None) -> tuple[str, ...]:
     """Return the names of a list such as ``a,b``; none where it is not given."""
     return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 

@@ -74,7 +74,7 @@ SETTLED = 10**8
 """Nanoseconds after which a file that changes again has another time of change."""
 
 
-def kept(name: Any, paths: Iterable[Path], make: Callable[[], T]) -> T:
+def reuse_unchanged(name: Any, paths: Iterable[Path], make: Callable[[], T]) -> T:
     """Return what `make` returned last under this name, unless one of the paths changed since.
 
     What is made of files or folders that changed just now is not kept: their times would not
@@ -97,7 +97,7 @@ def _changed_at(path: Path) -> int:
         return 0
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return a file's text; raise UserError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
@@ -111,12 +111,12 @@ def text_of(path: Path) -> str:
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
     """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
-    return kept(path, [path], lambda: _parsed(path))
+    return reuse_unchanged(path, [path], lambda: _parsed(path))
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:
     try:
-        content = frozen(yaml.load(text_of(path), _Loader))
+        content = frozen(yaml.load(read_text(path), _Loader))
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, dict):
@@ -258,7 +258,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
     if is_dataclass(kind):
-        return kind.read(value) if hasattr(kind, "read") else described(kind, value, where)
+        return kind.read(value) if hasattr(kind, "read") else typed_mapping(kind, value, where)
     if get_origin(kind) is tuple:
         return tuple(
             typed(more[0], one, *_place(more[0], one, number, where, key))
@@ -283,7 +283,7 @@ def _place(kind: Any, value: Any, name: Any, where: str, key: str) -> tuple[str,
     return f"{where}, {called(kind)} {own.get('id', own.get('label', name))}", ""
 
 
-def described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
+def typed_mapping(kind: Any, content: Mapping[str, Any], where: str) -> Any:
     """Return a mapping as a dataclass; `where` names its place, for the message."""
     known, needed, rest = keys_of(kind)
     more = {key: value for key, value in content.items() if key not in known}
@@ -315,4 +315,4 @@ def read_file(kind: Any, path: Path) -> Any:
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return kept((kind, path), [path], lambda: typed(kind, read_yaml(path), str(path)))
+    return reuse_unchanged((kind, path), [path], lambda: typed(kind, read_yaml(path), str(path)))

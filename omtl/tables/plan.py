@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import (
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.readings import Reading, check_questions, questions
-from omtl.experiment.schema import check_names, choose, kept, read_file, typed
+from omtl.experiment.schema import check_names, choose, read_file, reuse_unchanged, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 
@@ -53,7 +53,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     path = known[choose(kind, name, list(known))]
     if kind == "figure":
         return read_file(FILES[kind], path)
-    return kept(("checked", path), [path], lambda: _described(path))
+    return reuse_unchanged(("checked", path), [path], lambda: _described(path))
 
 
 def _described(path: Path) -> TableDescription:
@@ -67,7 +67,7 @@ def _described(path: Path) -> TableDescription:
     return description
 
 
-def labels_of(table: TableDescription) -> list[str]:
+def row_labels(table: TableDescription) -> list[str]:
     """Return what the rows of a table are called, without the headings of groups."""
     return [row.label for row in table.rows if not row.group]
 
@@ -83,7 +83,7 @@ def _check_table(table: TableDescription, where: str) -> None:
     check_names(
         where,
         ("metric", [table.metric], METRICS),
-        ("row", rows, labels_of(table)),
+        ("row", rows, row_labels(table)),
         ("column", columns, [column.published for column in table.columns]),
         ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.compute.engine import Outcome, run
+from omtl.compute.engine import Outcome, run_units
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.unit import Unit
@@ -57,7 +57,7 @@ def stored_units(cells: pd.DataFrame, store: Store) -> list[Unit]:
     return units
 
 
-def play(cells: pd.DataFrame, request: Request) -> Outcome:
+def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
     Cells that are too slow are left out unless the request includes them.
@@ -82,5 +82,5 @@ def play(cells: pd.DataFrame, request: Request) -> Outcome:
         units = [unit for unit in units if unit.key not in asked]
         if not units:
             return outcome
-        outcome.add(run(units, request.store, request.parallel))
+        outcome.add(run_units(units, request.store, request.parallel))
         asked |= {unit.key for unit in units}

@@ -90,7 +90,7 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
     return grid
 
 
-def markdown(layout: Layout) -> str:
+def layout_markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
     title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]

@@ -14,7 +14,7 @@ from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
 from omtl.tables.halving import narrowed, stages
-from omtl.tables.play import play
+from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -48,7 +48,7 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
     rows = []
     for _, same in whole.groupby(["dataset", "name"], sort=False):
         both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
-        outcome = play(both, request)
+        outcome = play_cells(both, request)
         if outcome.failed:
             raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
         full, halved = each_cell(both)

@@ -27,7 +27,7 @@ from omtl.reproduction import reproduce
 from omtl.tables import cells, halving
 from omtl.tables.cells import each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
-from omtl.tables.play import play as play_table
+from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import combined, scored
 from omtl.tables.verdict import OURS
@@ -161,7 +161,7 @@ def test_results_together_are_of_all_points() -> None:
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
     """No rung plays more of the stream than the rule may look at."""
     table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(HONEST))
-    play_table(table, Request(parallel=SERIAL, store=store))
+    play_cells(table, Request(parallel=SERIAL, store=store))
     assert halving.record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
     left = halving.narrowed(first_cell(table), Loaded(store))
     assert len(left.experiment.points) == 2

@@ -20,7 +20,7 @@ import pytest
 from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
-from omtl.compute.store import FILE, Row, Store, packed, unpacked
+from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
@@ -33,7 +33,7 @@ FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host"
 def units(store: Store) -> list[Unit]:
     """Return units that are stored."""
     units = small("pm").repeats(0, 20)
-    engine.run(units, store, SERIAL, quiet=True)
+    engine.run_units(units, store, SERIAL, quiet=True)
     return units
 
 
@@ -68,10 +68,10 @@ def test_a_damaged_unit_is_computed_again(
     content = bytearray(getattr(row, column))
     content[-1] ^= 1
     change(store, f"update units set {column} = ? where key = ?", bytes(content), row.key)
-    assert engine.run(units, store, SERIAL, quiet=True).computed == 1
+    assert engine.run_units(units, store, SERIAL, quiet=True).computed == 1
     assert f"{units[0].name} is damaged" in capsys.readouterr().err
     assert store.row(row.key) is not None
-    assert engine.run(units, Store(store.folder), SERIAL, quiet=True).reused == 20
+    assert engine.run_units(units, Store(store.folder), SERIAL, quiet=True).reused == 20
 
 
 @pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99])
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_set_aside_and_what_is_intact_is_kept(
     content[begin : begin + 4096] = random.Random(1).randbytes(len(content[begin : begin + 4096]))
     store.path.write_bytes(content)
     again = Store(store.folder)
-    outcome = engine.run(units, again, SERIAL, quiet=True)
+    outcome = engine.run_units(units, again, SERIAL, quiet=True)
     assert outcome.computed + outcome.reused == len(units)
     assert "damaged" in capsys.readouterr().err
     for one, unit in zip(before, units, strict=True):
@@ -142,10 +142,10 @@ def test_what_has_no_facts_is_no_unit(
 
     unit = small("pm").unit(0, 0)
     key, arrays = bytes.fromhex(unit.key), packed({})
-    store.add([Row(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
+    store.add([StoredRow(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
     assert store.facts(unit) is None
     assert "damaged" in capsys.readouterr().err
-    assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
+    assert engine.run_units([unit], store, SERIAL, quiet=True).computed == 1
 
 
 def test_processes_and_threads_write_and_read_one_store(store: Store) -> None:
@@ -205,8 +205,8 @@ def test_reading_makes_no_store(store: Store) -> None:
 def test_stored_units_are_not_computed_again(store: Store) -> None:
     """A second run computes only what is new, and a unit asked for twice is computed once."""
     experiment = small("pm")
-    first = engine.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
-    second = engine.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
+    first = engine.run_units(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
+    second = engine.run_units(experiment.repeats(0, 5), store, SERIAL, quiet=True)
     assert (first.computed, first.reused) == (3, 0)
     assert (second.computed, second.reused) == (2, 3)
 
@@ -215,7 +215,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     """One wrong unit leaves the others alone, has a reason, and is no result."""
     wrong = with_grid(small("pm"), eta=["often"])
     units = [*wrong.repeats(0, 1), *small("pm").repeats(0, 1)]
-    outcome = engine.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
     assert not store.has(units[0])
