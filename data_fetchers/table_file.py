@@ -61,7 +61,7 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Table(Tasks):
+class TasksOfTable(Tasks):
     """The tasks of a user's own table.
 
     Parameters
@@ -138,7 +138,7 @@ class Options:
     one_class: str = "refuse"
 
 
-def load(options: Options) -> Table:
+def load(options: Options) -> TasksOfTable:
     """Read a table and make a task of each name in its task column.
 
     Different names are different tasks. In CSV a name is the text as written, so 7 and 007 are two;
@@ -298,7 +298,7 @@ SUFFIXES = {
 """Kinds of files by suffix."""
 
 
-def _tasks(parsed: Parsed, options: Options) -> Table:
+def _tasks(parsed: Parsed, options: Options) -> TasksOfTable:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.path, parsed.X
     checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))
@@ -326,7 +326,7 @@ def _tasks(parsed: Parsed, options: Options) -> Table:
     rows = rows.astype(np.float64)
     uneven = uneven_scales(rows, parsed.features)
     uneven = f"{path}: {uneven}" if uneven else ""
-    table = Table(rows, y[kept], task[kept], names, notes, uneven)
+    table = TasksOfTable(rows, y[kept], task[kept], names, notes, uneven)
     for name, rows_of in zip(names, in_given_order(table), strict=True):
         labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:

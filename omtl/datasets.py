@@ -233,7 +233,7 @@ def from_arrays(
     arrays = {"X": X, "y": _signs(y, name), "task": task}
     file = io.BytesIO()
     np.savez(file, **arrays)
-    return _from_file(name, file.getvalue(), "npz", {}, normalise, bias)
+    return _of_table(name, {"path": _cached(file.getvalue(), "npz")}, normalise, bias)
 
 
 def from_frame(
@@ -277,10 +277,10 @@ def from_frame(
             )
     signs = _signs(frame[label].to_numpy(), name)
     content = frame.assign(**{label: signs}).to_parquet(index=False)
-    columns: dict[str, Any] = {"label": label, "task": task}
+    columns: dict[str, Any] = {"path": _cached(content, "parquet"), "label": label, "task": task}
     if features is not None:
         columns["features"] = features
-    return _from_file(name, content, "parquet", columns, normalise, bias)
+    return _of_table(name, columns, normalise, bias)
 
 
 def _signs(y: np.ndarray, name: str) -> np.ndarray:
@@ -294,18 +294,21 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
     return np.where(y == kinds[1], 1, -1)
 
 
-def _from_file(
-    name: str, content: bytes, kind: str, given: dict[str, Any], normalise: str, bias: bool
-) -> DataSet:
-    """Write a table's file to the cache, named by its hash, and load it."""
+def _cached(content: bytes, kind: str) -> str:
+    """Write a table's file to the cache, named by its hash, unless it is there; return its path."""
     path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
     if not path.exists():
         write_whole(path, content)
+    return str(path.absolute())
+
+
+def _of_table(name: str, options: dict[str, Any], normalise: str, bias: bool) -> DataSet:
+    """Load a table's file."""
     spec = DataSetSpec(
         name=name,
         module="table_file",
         label=name,
-        options=Frozen({"path": str(path.absolute()), **given}),
+        options=Frozen(options),
         normalise=normalise,
         bias=bias,
     )

@@ -17,8 +17,8 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.experiment.naming import CLOSEST
-from omtl.reproduction.export import typed
-from omtl.reproduction.record import collect, frame
+from omtl.reproduction.export import with_numbers
+from omtl.reproduction.record import collect, record_rows
 from omtl.tables.cells import PLACE
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
@@ -67,7 +67,7 @@ def cells(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.Data
     >>> found.loc[("COML", "Synthetic"), "verdict"]
     'near'
     """
-    return typed(pd.DataFrame(_published(table, reading, selection).rows))
+    return with_numbers(pd.DataFrame(_published(table, reading, selection).rows))
 
 
 def repeats(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.DataFrame:
@@ -150,4 +150,4 @@ def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
             raise UserError(f"{folder} contains no record of a run")
         several = len(folders) > 1
         records |= {f"{folder}/{name}" if several else name: one for name, one in found.items()}
-    return frame(records, by_repeat)
+    return record_rows(records, by_repeat)

@@ -39,7 +39,7 @@ class Verification:
     paths : list of Path
     """
 
-    checks: list[replaying.Check]
+    checks: list[replaying.CheckedCell]
     paths: list[Path]
 
     @property
@@ -93,8 +93,8 @@ def verify(
     names = list(dict.fromkeys(tables)) or list(descriptions("table"))
     engine = parallel_for(parallel, jobs, address)
     checks = []
-    for run, row in replaying.drawn(results_to_read(), names, cells or len(names), seed):
-        done = replaying.check(run, row, seed, engine)
+    for run, row in replaying.draw_cells(results_to_read(), names, cells or len(names), seed):
+        done = replaying.check_cell(run, row, seed, engine)
         checks.append(done)
         print(f"{done.result}: {done}", flush=True)
     if all(done.result == replaying.NOT_COMPARABLE for done in checks):
@@ -103,7 +103,7 @@ def verify(
     if sign is not None:
         rows["reproductions.csv"] = replaying.signature(checks, sign, seed)
     for name, added in rows.items():
-        replaying.append(paths.RESULTS / name, added)
+        replaying.append_rows(paths.RESULTS / name, added)
     return Verification(checks, [paths.RESULTS / name for name in rows])
 
 
@@ -181,7 +181,7 @@ def search_readings(
     found = searching.search(table, request, print, draws, [only] if only else searching.SEARCHES)
     for reading, answers in found.answers.items():
         print(f"{reading}: {answers}")
-    paths = searching.write_record(table, found, full)
+    paths = searching.write_search_record(table, found, full)
     if full:
         return [*paths, *searching.write_answers(table, found, seed)]
     print(

@@ -12,11 +12,11 @@ from omtl.api.names import known_name
 from omtl.api.tables import parallel_for
 from omtl.api.views import Shown, View
 from omtl.evidence.board import Asked
-from omtl.evidence.board import Board as Plan
+from omtl.evidence.board import BoardPlan as Plan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
 from omtl.reproduction import submission, submission_replay
-from omtl.reproduction.board import Made, from_results, make, write
+from omtl.reproduction.board import Made, from_results, make_board, write_board
 from omtl.util import user_folder
 from omtl.util.paths import CHECKOUT, RESULTS
 from omtl.util.user_folder import own_folder
@@ -63,7 +63,7 @@ class Board(Shown):
 
     def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
         """Write the board's files, by default to ``results/board``; return the paths."""
-        return write(self.made, Path(folder or RESULTS / "board"), times)
+        return write_board(self.made, Path(folder or RESULTS / "board"), times)
 
     @property
     def view(self) -> View:
@@ -162,7 +162,7 @@ def board(
     """
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
     return Board(
-        from_results(plan) if published else make(plan, parallel_for(parallel, jobs, address))
+        from_results(plan) if published else make_board(plan, parallel_for(parallel, jobs, address))
     )
 
 
@@ -195,9 +195,9 @@ def submit(
         If there is no such learner or data set, or it cannot be played.
     """
     plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
-    content = submission_replay.submit(plan, parallel_for(parallel, jobs, address))
+    content = submission_replay.replayed_submission(plan, parallel_for(parallel, jobs, address))
     print("\n".join(content["verification"]))
-    return submission.write(content, folder or RESULTS / "board" / "submissions")
+    return submission.write_submission(content, folder or RESULTS / "board" / "submissions")
 
 
 def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:
@@ -216,6 +216,6 @@ def verify_submission(file: Path, seed: int | None = None, cells: int | None = N
     UserError
         If it is no submission.
     """
-    sentences, sound = submission_replay.verify(file, seed, cells)
+    sentences, sound = submission_replay.check_submission(file, seed, cells)
     print("\n".join(sentences))
     return sound

@@ -19,7 +19,12 @@ from omtl.api.views import Shown, View
 from omtl.compute.dry_run import Planned
 from omtl.compute.store import Store
 from omtl.evidence import comparison_files as files
-from omtl.evidence.compared_learners import baselines, default_selection, notes_on, play_learners
+from omtl.evidence.compared_learners import (
+    baselines,
+    comparison_notes,
+    default_selection,
+    play_learners,
+)
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import load_option
 from omtl.experiment.specs import AlgorithmSpec
@@ -114,7 +119,7 @@ class Comparison(Shown):
             right=heads[1:-1],
             spare=["95% interval ", "95% interval", "p (Holm)"],
             colours=[_colour(row) for row in each_cell(self.rows)],
-            notes=notes_on(self.rows),
+            notes=comparison_notes(self.rows),
         )
 
     def _view_of_several(self) -> View:
@@ -132,7 +137,7 @@ class Comparison(Shown):
         warnings = [
             f"{dataset}: {note}"
             for dataset, found in rows.groupby("dataset", sort=False)
-            for note in notes_on(found)
+            for note in comparison_notes(found)
             if note.startswith("warning")
         ]
         return View(
@@ -301,7 +306,7 @@ def _about(rows: pd.DataFrame, config: ComposedRun) -> dict[str, Any]:
         "unit": metric.unit,
         "lower_is_better": metric.lower_is_better,
         "learner": mine.algorithm,
-        "notes": notes_on(rows),
+        "notes": comparison_notes(rows),
     }
 
 

@@ -13,7 +13,7 @@ from omtl.api.views import view_of
 from omtl.experiment.composition import composed
 from omtl.reproduction import export as writing
 from omtl.reproduction.citations import bibtex
-from omtl.reproduction.record import write_table
+from omtl.reproduction.record import write_record_table
 from omtl.reproduction.ro_crate import write_crate
 from omtl.tables.request import Request
 
@@ -67,17 +67,17 @@ def export(
             runs = results.runs(name, by_repeat=by_repeat)
             folder.mkdir(parents=True, exist_ok=True)
             said = f"{view_of(runs).text()}\n{name}: {len(runs)} rows"
-            paths = write_table(runs, folder / (Path(name).name or "runs"))
+            paths = write_record_table(runs, folder / (Path(name).name or "runs"))
         else:
-            done = writing.export(name, request, folder)
+            done = writing.export_files(name, request, folder)
             said, paths = str(done), done.paths
         exported[said] = paths
         yield said, paths
     if ro_crate:
-        yield "RO-Crate", [write_crate(folder, exported, command_of(names, request))]
+        yield "RO-Crate", [write_crate(folder, exported, export_command(names, request))]
 
 
-def command_of(names: Sequence[str], request: Request) -> str:
+def export_command(names: Sequence[str], request: Request) -> str:
     """Return the command line that exports the same again."""
     given = {"repeats": request.repeats, "seed": request.seed, "selection": request.selection}
     words = ["omtl", "export", *names, "--reading", request.reading]

@@ -11,7 +11,7 @@ import pandas as pd
 from omtl.api.names import known_name
 from omtl.api.tables import RequestOptions, request_for
 from omtl.api.views import Shown, View
-from omtl.figures.numbers import frame
+from omtl.figures.numbers import figure_rows
 from omtl.figures.pictures import LOOK, render
 from omtl.reproduction.reproduce import FigureRun, play_paper_figure
 from omtl.tables.layout import plural
@@ -43,7 +43,7 @@ class Figure(Shown):
     def frame(self) -> pd.DataFrame:
         """A row for each point of each line: panel, label, x, y, deviation."""
         run = self.run
-        rows = frame(run.figure, run.panels, run.selection)
+        rows = figure_rows(run.figure, run.panels, run.selection)
         return rows.assign(**{name: pd.to_numeric(rows[name]) for name in NUMBERS})
 
     @property

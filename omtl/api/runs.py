@@ -15,8 +15,7 @@ from omtl.api.plots import draw_curves
 from omtl.api.views import Shown, View
 from omtl.experiment.composition import parsed
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.record import distinct, line, play, shown
-from omtl.reproduction.record import frame as frame_of
+from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 
@@ -35,7 +34,7 @@ class Runs(Shown):
     ----------
     records : mapping of str to dict
         By the run's name: its config, the numbers of each repeat, the hyper-parameters that were
-        chosen (`omtl.reproduction.record.play`).
+        chosen (`omtl.reproduction.record.play_run`).
     """
 
     records: Mapping[str, Mapping[str, Any]]
@@ -43,18 +42,18 @@ class Runs(Shown):
     @cached_property
     def frame(self) -> pd.DataFrame:
         """A row for each run: what it was composed of, mean and deviation of each metric."""
-        return frame_of(self.records)
+        return record_rows(self.records)
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
         """A row for each repeat of each run."""
-        return frame_of(self.records, by_repeat=True)
+        return record_rows(self.records, by_repeat=True)
 
     @property
     def curves(self) -> pd.DataFrame:
         """The cumulative error rate (%) after so many examples: mean and deviation over repeats."""
         parts = [
-            pd.DataFrame(record["curves"]).assign(run=name, label=label_of(record))
+            pd.DataFrame(record["curves"]).assign(run=name, label=run_label(record))
             for name, record in self.records.items()
             if record.get("curves")
         ]
@@ -113,7 +112,7 @@ class Run(Runs):
         return line(self.record)
 
 
-def label_of(record: Mapping[str, Any]) -> str:
+def run_label(record: Mapping[str, Any]) -> str:
     """Return the label of a run's learner, with its network."""
     config = record["config"]
     network = f" ({config['network']['name']})" if config["algorithm"]["networked"] else ""
@@ -174,7 +173,9 @@ def run(
     PA, Synthetic: error 38.67 ± 0.63 % (2 repeats, reading as_read, progressive: by repeat)
     """
     choices |= {"algorithm": algorithm, "dataset": dataset}
-    return Run({"0": {**play(composed_run(overrides, choices, grid)), "overrides": [*overrides]}})
+    return Run(
+        {"0": {**play_run(composed_run(overrides, choices, grid)), "overrides": [*overrides]}}
+    )
 
 
 def sweep(
@@ -242,6 +243,6 @@ def values_of(word: str) -> list[str]:
 def _attempted(words: list[str], chosen: dict[str, Any], grid: Grid | None) -> dict[str, Any]:
     config = composed_run(words, chosen, grid)
     try:
-        return play(config)
+        return play_run(config)
     except UserError as fault:
         return {"config": config.as_mapping(), "failed": str(fault)}

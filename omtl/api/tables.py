@@ -23,7 +23,7 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
-from omtl.reproduction.export import captioned, typed
+from omtl.reproduction.export import captioned, with_numbers
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
@@ -137,7 +137,7 @@ class Table(Shown):
         """A row for each cell: the published number, ours, the difference, the verdict."""
         cells = self.run.cells
         rows = as_rows(cells)
-        return typed(rows.assign(stopped=cells["stopped"]) if "stopped" in cells else rows)
+        return with_numbers(rows.assign(stopped=cells["stopped"]) if "stopped" in cells else rows)
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
@@ -187,11 +187,11 @@ class Table(Shown):
     @property
     def cell_names(self) -> list[str]:
         """The names of the cells, for `explain`."""
-        return explaining.names_of(self.run.cells)
+        return explaining.cell_names_in(self.run.cells)
 
     def explain(self, cell: str) -> Explanation:
         """Return what is known about a cell."""
-        return Explanation(explaining.explain(self.name, cell, self.run.request))
+        return Explanation(explaining.explain_cell(self.name, cell, self.run.request))
 
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
@@ -268,7 +268,7 @@ class Explanation(Shown):
     @property
     def lines(self) -> list[str]:
         """The facts as lines of text, nested ones indented."""
-        return lines_of(self.facts)
+        return fact_lines(self.facts)
 
     @property
     def view(self) -> View:
@@ -289,17 +289,17 @@ class Explanation(Shown):
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def lines_of(facts: dict[str, Any], indent: str = "") -> list[str]:
+def fact_lines(facts: dict[str, Any], indent: str = "") -> list[str]:
     """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
     lines = []
     for name, value in facts.items():
         if isinstance(value, list) and any(isinstance(one, dict) for one in value):
             for one in value:
-                lines += lines_of({name: one}, indent)
+                lines += fact_lines({name: one}, indent)
         elif isinstance(value, list) and value and isinstance(value[0], str):
             lines += [f"{indent}{name}:", *(f"{indent}  {one}" for one in value)]
         elif isinstance(value, dict) and len(str(value)) > 60:
-            lines += [f"{indent}{name}:", *lines_of(value, indent + "  ")]
+            lines += [f"{indent}{name}:", *fact_lines(value, indent + "  ")]
         elif isinstance(value, dict):
             lines.append(f"{indent}{name}: {', '.join(f'{k}={v}' for k, v in value.items())}")
         else:
@@ -366,10 +366,10 @@ def explain(
     'near'
     """
     known = known_name("table", name, descriptions("table"))
-    return Explanation(explaining.explain(known, cell, request_for(**given), full))
+    return Explanation(explaining.explain_cell(known, cell, request_for(**given), full))
 
 
 def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
     """Return the names of a table's cells."""
     known = known_name("table", name, descriptions("table"))
-    return explaining.names_of(planned(known, request_for(**given)))
+    return explaining.cell_names_in(planned(known, request_for(**given)))

@@ -23,7 +23,7 @@ from omtl.api.given import with_known_name
 from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
 from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, spelt_out
-from omtl.reproduction.record import FILE, collect, line, play, write, write_table
+from omtl.reproduction.record import FILE, collect, line, play_run, write_record, write_record_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import CONF, home_folder
@@ -62,7 +62,7 @@ def _job(config: DictConfig) -> float:
         try:
             run = ComposedRun.of(config)
             record["config"] = run.as_mapping()
-            record.update(play(run))
+            record.update(play_run(run))
             LOG.info(line(record))
             print(line(record))
         except UserError as fault:
@@ -73,7 +73,7 @@ def _job(config: DictConfig) -> float:
             raise
         finally:
             if {"failed", "metrics"} & record.keys():
-                path = write(record, folder)
+                path = write_record(record, folder)
         if not in_sweep:
             tell_written([path])
         return DONE
@@ -85,7 +85,7 @@ def _job(config: DictConfig) -> float:
     return float(record["returns"])
 
 
-def main(arguments: Sequence[str]) -> int:
+def run_hydra(arguments: Sequence[str]) -> int:
     """Run the experiment or sweep that overrides compose; return the exit status.
 
     Parameters
@@ -128,7 +128,7 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
         raise UserError("the sweep has nothing to run; give values that exist")
     swept = Runs(records)
     swept.show()
-    tell_written(write_table(swept.frame, folder / "sweep"))
+    tell_written(write_record_table(swept.frame, folder / "sweep"))
     failed = sum("failed" in record for record in records.values())
     if failed:
         print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)

@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
         """Return the help, with commands in their groups."""
         if (package := self.get_default("package")) is None:
             return super().format_help()
-        found = {module.__name__.rpartition(".")[2]: module for module in modules_in(package)}
+        found = {module.__name__.rpartition(".")[2]: module for module in command_modules(package)}
         lines = [f"usage: {self.prog} COMMAND ...", "", str(self.description)]
         for group in dict.fromkeys((*GROUPS, *(module.GROUP for module in found.values()))):
             named = {name: one for name, one in found.items() if group == one.GROUP}
@@ -119,7 +119,7 @@ class Completion(argparse.Action):
         raise SystemExit(DONE)
 
 
-def modules_in(package: ModuleType) -> Iterator[ModuleType]:
+def command_modules(package: ModuleType) -> Iterator[ModuleType]:
     """Yield the modules of a package's commands."""
     for found in sorted(iter_modules(package.__path__), key=lambda found: found.name):
         if not found.name.startswith("_"):
@@ -132,7 +132,7 @@ def command_names() -> list[str]:
 
 
 def _commands(package: ModuleType, before: str) -> Iterator[tuple[str, ModuleType]]:
-    for module in modules_in(package):
+    for module in command_modules(package):
         words = before + module.__name__.rpartition(".")[2]
         if hasattr(module, "run"):
             yield words, module
@@ -159,7 +159,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
     commands = above.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
-    for module in modules_in(package):
+    for module in command_modules(package):
         name = module.__name__.rpartition(".")[2]
         about = f"{module.HELP[0].upper()}{module.HELP[1:]}."
         command = commands.add_parser(name, help=module.HELP, description=about)
@@ -173,7 +173,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         command.set_defaults(run=module.run, words=command.prog, package=None)
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of a command line; if it is wrong, exit with a message."""
     options, rest = parser().parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
         # Units run in parallel; BLAS threads would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         user_folder.find()
-        options = parse(arguments)
+        options = parse_options(arguments)
         if options.debug:
             debug()
         is_dry = getattr(options, "dry_run", False)

@@ -46,7 +46,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def repeats(text: str) -> int | None:
+def count_of_repeats(text: str) -> int | None:
     """Return a number of repeats; None for ``paper``, as many as the paper has.
 
     Raises
@@ -57,9 +57,9 @@ def repeats(text: str) -> int | None:
     return None if text == "paper" else positive(text)
 
 
-def repeats_or_auto(text: str) -> int | str | None:
-    """Return a number of repeats as `repeats` does, or ``auto``: as many as a verdict needs."""
-    return text if text == "auto" else repeats(text)
+def auto_or_count(text: str) -> int | str | None:
+    """Return what `count_of_repeats` does, or ``auto``: as many as a verdict needs."""
+    return text if text == "auto" else count_of_repeats(text)
 
 
 def natural(text: str) -> int:
@@ -75,7 +75,7 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def names_in(given: str | None) -> tuple[str, ...]:
+def listed_names(given: str | None) -> tuple[str, ...]:
     """Return the names of a list such as ``a,b``; none where it is not given."""
     return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
@@ -98,7 +98,7 @@ def add_request_options(command: argparse.ArgumentParser, auto: bool = False) ->
     )
     command.add_argument(
         "--repeats",
-        type=repeats_or_auto if auto else repeats,
+        type=auto_or_count if auto else count_of_repeats,
         default="auto" if auto else None,
         help="a number of the paper's repeats, for each of which some tables play several; paper: "
         f"as many as published{AUTO_HELP if auto else ' (default)'}",

@@ -10,7 +10,7 @@ from omtl.commands._options import (
     add_flags,
     add_parallel_options,
     given_parallel,
-    names_in,
+    listed_names,
     natural,
     positive,
     refuse_ignored,
@@ -55,11 +55,11 @@ def run(options: argparse.Namespace) -> int:
         sound = boards.verify_submission(options.verify, options.seed, options.cells)
         return DONE if sound else FAILED
     chosen = {"repeats": options.repeats, "seed": options.seed or 0, "board": options.board}
-    chosen |= {"data": names_in(options.data), **given_parallel(options)}
+    chosen |= {"data": listed_names(options.data), **given_parallel(options)}
     if options.submit is not None:
         tell_written([boards.submit(options.submit, folder=options.to, **chosen)])
         return DONE
-    found = boards.board(names_in(options.learners), published=options.from_results, **chosen)
+    found = boards.board(listed_names(options.learners), published=options.from_results, **chosen)
     found.show()
     if options.to is not None or (found.is_kept and not options.from_results):
         tell_written(found.write(options.to, options.times))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from omtl.commands._options import add_flags, names_in, print_json, tell_written
+from omtl.commands._options import add_flags, listed_names, print_json, tell_written
 
 GROUP = "test my method"
 HELP = "compare a learner with every baseline, with intervals and tests"
@@ -41,10 +41,10 @@ def run(options: argparse.Namespace) -> None:
     """Compute missing units and print the learner among the others, best first."""
     from omtl.api.comparisons import compare
 
-    only, also = names_in(options.only) or None, names_in(options.more)
+    only, also = listed_names(options.only) or None, listed_names(options.more)
     sets = [word for word in options.overrides if word.startswith("dataset=")]
     rest = [word for word in options.overrides if word not in sets]
-    data = dict.fromkeys(name for word in sets for name in names_in(word.partition("=")[2]))
+    data = dict.fromkeys(name for word in sets for name in listed_names(word.partition("=")[2]))
     found = compare(None, list(data) or None, *rest, against=only, also=also, metric=options.metric)
     print_json(found.as_json()) if options.json else found.show()
     if options.to is not None:

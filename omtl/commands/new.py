@@ -32,10 +32,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the files into the checkout or the current folder."""
-    from omtl.experiment.new_files import make
+    from omtl.experiment.new_files import make_files
 
     _refuse(options.kind, options.name)
-    paths = make(options.kind, options.name, Path.cwd())
+    paths = make_files(options.kind, options.name, Path.cwd())
     tell_written(paths)
     words = {"name": options.name, "file": paths[0].relative_to(Path.cwd())}
     print(f"try: {NEXT[options.kind].format(**words)}")

@@ -50,7 +50,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Hand the overrides to Hydra, and run what it composes."""
-    from omtl.commands._hydra import main
+    from omtl.commands._hydra import run_hydra
     from omtl.util import user_folder
 
     if options.config_dir is not None:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     words = [f"--{name.replace('_', '-')}" for name in flags if given[name]]
     for name in ("cfg", "package", "info"):
         words += [f"--{name}", given[name]] if given[name] is not None else []
-    return main([*words, *options.overrides])
+    return run_hydra([*words, *options.overrides])
 
 
 def _refuse(given: dict[str, Any]) -> None:

@@ -30,8 +30,8 @@ from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
 from omtl.compute.dry_run import Planned, is_dry
 from omtl.compute.own_process import Apart, Lost, end_with
 from omtl.compute.progress import Progress
-from omtl.compute.store import Row, Store
-from omtl.experiment.loading import notes_on
+from omtl.compute.store import Store, StoredRow
+from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute
 from omtl.experiment.schema import choose
 from omtl.experiment.unit import Result, Unit
@@ -317,7 +317,7 @@ def _say_once(note: str) -> None:
     print(f"omtl: {note}", file=sys.stderr)
 
 
-def run(
+def run_units(
     units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
 ) -> Outcome:
     """Compute the units that are missing from the store.
@@ -352,7 +352,7 @@ def run(
     if not left:
         return outcome
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
-        for note in notes_on(dataset):
+        for note in data_notes(dataset):
             _say_once(note)
     missing = dict(left)
     with (
@@ -363,7 +363,7 @@ def run(
     ):
         for ends in answers:
             found = {key: end for key, end in ends.items() if isinstance(end, Result)}
-            store.add([Row.of(missing[key], result) for key, result in found.items()])
+            store.add([StoredRow.of(missing[key], result) for key, result in found.items()])
             outcome.add(
                 Outcome(
                     len(found),

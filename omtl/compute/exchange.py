@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omtl.compute.store import MOST_BYTES, SCHEMA, Row, Store
+from omtl.compute.store import MOST_BYTES, SCHEMA, Store, StoredRow
 from omtl.experiment.unit import Unit, code_here
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
@@ -30,7 +30,7 @@ OLD_FORMATS = ("*.damaged*", "*.units", "code.log")
 """Names of damaged files, and of those of earlier formats of the store."""
 
 
-class Pulled(NamedTuple):
+class PulledCounts(NamedTuple):
     """The number of units in a file, of the installed code, and of new ones."""
 
     units: int
@@ -99,7 +99,7 @@ def fetched(place: str) -> Iterator[Path]:
         yield path
 
 
-def pull(path: Path, store: Store, source: str = "") -> Pulled:
+def pull(path: Path, store: Store, source: str = "") -> PulledCounts:
     """Import the units of a file into the store, which notes where they came from.
 
     Parameters
@@ -130,10 +130,10 @@ def pull(path: Path, store: Store, source: str = "") -> Pulled:
             f"{path} is not a file of units, or is damaged ({fault}); nothing was imported"
         ) from fault
     store.add(new)
-    return Pulled(count, ours, len(new))
+    return PulledCounts(count, ours, len(new))
 
 
-def _rows_of_others(path: Path) -> Iterator[Row]:
+def _rows_of_others(path: Path) -> Iterator[StoredRow]:
     """Yield the rows of a file, in which nothing but data is used."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
@@ -141,12 +141,12 @@ def _rows_of_others(path: Path) -> Iterator[Row]:
         kinds = db.execute("select type from sqlite_master where name not like 'sqlite_%'")
         if kinds.fetchall() != [("table",)]:
             raise ValueError("it has not one table")
-        columns = ", ".join(Row._fields)
+        columns = ", ".join(StoredRow._fields)
         for found in db.execute(f"select {columns} from units"):
-            yield Row(*found)
+            yield StoredRow(*found)
 
 
-def _check(row: Row) -> None:
+def _check(row: StoredRow) -> None:
     """Raise a ValueError unless a row of others holds a result under its own key."""
     if not all(isinstance(value, bytes) for value in (row.key, row.facts, row.arrays)):
         raise ValueError("a unit has other types")
@@ -159,7 +159,7 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, inside), default=0)
 
 
-def identity_of(row: Row) -> dict[str, Any] | None:
+def identity_of(row: StoredRow) -> dict[str, Any] | None:
     """Return the identity of a stored unit; None if it is damaged, or under another's key."""
     try:
         return row.checked_facts()["unit"]
@@ -173,7 +173,7 @@ class Current:
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
 
-    def __call__(self, row: Row) -> bool:
+    def __call__(self, row: StoredRow) -> bool:
         identity = identity_of(row)
         if identity is None:
             return False

@@ -48,7 +48,7 @@ def attempt(job: Job) -> Ended:
         return Ended(job.what, None, f"{type(fault).__name__}: {fault}")
 
 
-def side_by_side(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
+def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
     """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
     Parameters

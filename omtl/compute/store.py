@@ -52,7 +52,7 @@ DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR")
 """SQLite's names of errors of files that are damaged, or hold something else."""
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """A stored unit; `source` says where it was pulled from, and is empty if computed here."""
 
     key: bytes
@@ -62,7 +62,7 @@ class Row(NamedTuple):
     arrays: bytes
 
     @classmethod
-    def of(cls, unit: Unit, result: Result) -> Row:
+    def of(cls, unit: Unit, result: Result) -> StoredRow:
         """Return the row of a result that was computed here."""
         key, facts = bytes.fromhex(unit.key), json.dumps(result.facts).encode()
         arrays = packed(result.arrays)
@@ -196,7 +196,7 @@ class Store:
         """Return the store of this checkout."""
         return Store(home_folder() / "store")
 
-    def add(self, rows: Iterable[Row]) -> int:
+    def add(self, rows: Iterable[StoredRow]) -> int:
         """Store rows, all or none, and flush them to disk; return how many were new.
 
         Raises
@@ -212,11 +212,11 @@ class Store:
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored intact."""
-        return self._read(unit, Row.result)
+        return self._read(unit, StoredRow.result)
 
     def facts(self, unit: Unit) -> dict[str, Any] | None:
         """Return the facts of a unit's result, or None if it is not stored intact."""
-        return self._read(unit, Row.checked_facts)
+        return self._read(unit, StoredRow.checked_facts)
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored intact."""
@@ -235,12 +235,12 @@ class Store:
         """Return the keys of all stored units, sorted."""
         return [key for (key,) in self._fetch("select key from units order by key")]
 
-    def row(self, key: bytes) -> Row | None:
+    def row(self, key: bytes) -> StoredRow | None:
         """Return the row of a key, or None."""
         found = self._fetch("select * from units where key = ?", (key,))
-        return Row(*found[0]) if found else None
+        return StoredRow(*found[0]) if found else None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoredRow]:
         """Yield all rows, damaged ones too."""
         yield from filter(None, map(self.row, self.keys()))
 
@@ -319,7 +319,7 @@ class Store:
             for number in range(1, (last or 0) + 1):
                 with suppress(sqlite3.DatabaseError, ValueError):
                     for found in old.execute("select * from units where rowid = ?", (number,)):
-                        (row := Row(*found)).checked_facts()
+                        (row := StoredRow(*found)).checked_facts()
                         kept += self.add([row])
         print(
             f"omtl: {self.path} is damaged and was set aside as {aside.name}; {kept} units are "

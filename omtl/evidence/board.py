@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from omtl.compute.engine import Outcome, run, why_lacking
+from omtl.compute.engine import Outcome, run_units, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.battles import rate
 from omtl.evidence.compared_learners import baselines, curves_of, learner_label, tuned
@@ -51,7 +51,7 @@ CELLS = (
 """Columns of ``results/board/cells.csv``.
 
 `values` are the numbers of the repeats, `chosen` the points of the grid with which they ended.
-`edge` and `ties` are shares of all choices (`audit`).
+`edge` and `ties` are shares of all choices (`audit_choices`).
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
 (`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
 ``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
@@ -87,7 +87,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Board:
+class BoardPlan:
     """The experiments of a board."""
 
     asked: Asked
@@ -164,7 +164,7 @@ class Board:
 
     def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
         """Compute missing units."""
-        return run([unit for units in self.units.values() for unit in units], store, parallel)
+        return run_units([unit for units in self.units.values() for unit in units], store, parallel)
 
 
 def stream_of(unit: Unit, data: str, rule: SelectionSpec) -> str:
@@ -199,8 +199,8 @@ def _hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def scored(
-    board: Board, dataset: str, experiment: Experiment, results: list[Result]
+def scored_repeats(
+    board: BoardPlan, dataset: str, experiment: Experiment, results: list[Result]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
     rule = board.composed(dataset).selection
@@ -227,7 +227,7 @@ def at_edge(experiment: Experiment) -> np.ndarray:
     return numbers.astype(float).apply(is_end).any(axis=1).to_numpy()
 
 
-def audit(
+def audit_choices(
     results: Sequence[Result], experiment: Experiment, rule: SelectionSpec
 ) -> dict[str, float]:
     """Return the shares of choices of which every best point is at an edge, and of tied ones.
@@ -249,7 +249,7 @@ def thinned(values: np.ndarray) -> np.ndarray:
     return values[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
 
 
-def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
+def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFrame:
     """Return a row for each learner on each data set (`CELLS`), from the store.
 
     A repeat in which the chosen point diverged has the metric's worst number. The last column has
@@ -269,10 +269,10 @@ def cells(board: Board, store: Store, outcome: Outcome) -> pd.DataFrame:
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
-            values, chosen = scored(board, dataset, experiment, results)
+            values, chosen = scored_repeats(board, dataset, experiment, results)
             rule = board.composed(dataset).selection
             curves = curves_of(results, chosen, rule)
-            row |= audit(results, experiment, rule) | {
+            row |= audit_choices(results, experiment, rule) | {
                 "mean": values.mean(),
                 "std": values.std(ddof=1) if values.size > 1 else np.nan,
                 "values": " ".join(f"{value:.10g}" for value in values),
@@ -349,7 +349,7 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 
 
-def data_facts(board: Board, store: Store) -> pd.DataFrame:
+def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
     """Return what the data sets are like as they were played, a row for each that was."""
     rows = []
     for dataset in board.data:
@@ -387,7 +387,7 @@ def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
     return {str(name): float(ratio) for name, ratio in ratios.items()}
 
 
-def read(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
     texts = dict.fromkeys((*TEXTS, "learner"), str)
     return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.board import Board
+from omtl.evidence.board import BoardPlan
 from omtl.experiment.playing import new_learner, setting_of
 from omtl.experiment.unit import Unit
 
 
-def state_bytes(board: Board, found: pd.DataFrame) -> list[int | None]:
+def state_bytes(board: BoardPlan, found: pd.DataFrame) -> list[int | None]:
     """Return the size in bytes of the state of each cell that has numbers."""
     cells = zip(found["dataset"], found["algorithm"], found["values"], strict=True)
     return [

@@ -43,7 +43,7 @@ def sharing(cells: pd.DataFrame, families: Mapping[str, Mapping[str, str]]) -> p
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def counted(rows: pd.DataFrame) -> pd.DataFrame:
+def count_sharing(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how often sharing is better, equivalent, undecided and worse, by family and rival."""
     order = ["better", "equivalent", "undecided", "worse"]
     table = pd.crosstab([rows["family"], rows["beside"]], rows["outcome"])

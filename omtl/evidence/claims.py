@@ -21,7 +21,7 @@ from omtl.experiment.schema import check_names, typed
 from omtl.figures.numbers import ShownPanel
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, places_in
-from omtl.tables.plan import describe, descriptions, labels_of, published
+from omtl.tables.plan import describe, descriptions, published, row_labels
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 """Whether a claim is true of the paper's printed numbers; figures have none."""
@@ -83,7 +83,7 @@ def check_claim(claim: Claim, where: str) -> None:
     metrics = [part.metric or claim.metric for part in claim.all]
     check_names(
         where,
-        ("algorithm", named, labels_of(table)),
+        ("algorithm", named, row_labels(table)),
         ("data set", datasets, [column.published for column in table.columns]),
         ("task", [task for part in claim.all for task in part.tasks], _of("task", printed)),
         ("metric of the table", metrics, _of("metric", printed)),
@@ -265,7 +265,7 @@ def judge_claims(paper: str, name: str, numbers: Numbers) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
+def claim_outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
     """Return a row for each claim that a table or figure decides, with its outcome (`COLUMNS`)."""
     rows = [
         {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.engine import run, why_lacking
+from omtl.compute.engine import run_units, why_lacking
 from omtl.compute.store import Store
 from omtl.evidence.comparisons import (
     ABOVE,
@@ -144,7 +144,7 @@ def play_learners(
         specs.setdefault(spec.name, spec)
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
-    outcome = run([*chain(*units)], store, resolve_jobs(composed.parallel))
+    outcome = run_units([*chain(*units)], store, resolve_jobs(composed.parallel))
     rows = []
     for name, experiment, asked in zip(specs, experiments, units, strict=True):
         results = [result for unit in asked if (result := store.load(unit)) is not None]
@@ -242,7 +242,7 @@ def _beside(mine: Mapping[str, Any], row: Mapping[str, Any], metric: Metric) -> 
     }
 
 
-def notes_on(rows: pd.DataFrame) -> list[str]:
+def comparison_notes(rows: pd.DataFrame) -> list[str]:
     """Return what a reader must know before believing a comparison, a sentence each."""
     notes = ["intervals are at 95 % each; p is corrected for all comparisons (Holm)"]
     if rows["repeats_are_of"].iloc[0] == ONE_DATA_SET:

@@ -24,11 +24,11 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
     check_names,
     choose,
-    described,
     keys_of,
+    read_text,
     read_yaml,
-    text_of,
     thawed,
+    typed_mapping,
 )
 from omtl.experiment.specs import (
     POSITIVE,
@@ -249,7 +249,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     found = _parse(overrides)
     for group in GROUPS:
         for name in _named(group, found):
-            text_of(option_file(group, name))
+            read_text(option_file(group, name))
     known = list(keys_of(ComposedRun).kinds)
     for override in found:
         if override.is_delete():
@@ -300,7 +300,7 @@ class ComposedRun:
         for name in GROUPS:
             if name not in content:
                 raise UserError(f"an experiment needs {name}; leave ~{name} out")
-        return described(cls, content, "the config")
+        return typed_mapping(cls, content, "the config")
 
     @staticmethod
     def of(config: DictConfig) -> ComposedRun:

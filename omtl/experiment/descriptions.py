@@ -360,7 +360,7 @@ FILES: Mapping[str, Any] = {
 """What the files of a paper hold."""
 
 
-def json_schema(file: str) -> dict[str, Any]:
+def schema_of_file(file: str) -> dict[str, Any]:
     """Return the JSON Schema of one of the `FILES` of a paper."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
     return head | schema.json_schema(FILES[file])

@@ -38,7 +38,7 @@ KEPT = {"store": "finished units", "data": "data files"}
 VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
 
 
-def finding(part: str, name: str, state: str, detail: str) -> dict[str, str]:
+def examined_part(part: str, name: str, state: str, detail: str) -> dict[str, str]:
     """Return one finding: part, subject, state and details."""
     return {"part": part, "name": name, "state": state, "detail": detail}
 
@@ -51,11 +51,11 @@ def examined() -> list[dict[str, str]]:
 def _machine() -> list[dict[str, str]]:
     running = sys.version_info[:2] >= OLDEST_PYTHON
     findings = [
-        finding("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
-        finding("machine", "cores", GOOD, str(joblib.cpu_count())),
+        examined_part("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
+        examined_part("machine", "cores", GOOD, str(joblib.cpu_count())),
     ]
     given = [(name, os.environ[name]) for name in VARIABLES if os.environ.get(name)]
-    return findings + [finding("environment", name, GOOD, value) for name, value in given]
+    return findings + [examined_part("environment", name, GOOD, value) for name, value in given]
 
 
 def _packages() -> list[dict[str, str]]:
@@ -73,7 +73,7 @@ def _packages() -> list[dict[str, str]]:
                 continue
             state, detail = _state_of(name, locked.get(name, set()), lacking)
             detail += "" if state == GOOD else f": {mend}"
-            findings.setdefault(name, finding("packages", name, state, detail))
+            findings.setdefault(name, examined_part("packages", name, state, detail))
     return list(findings.values())
 
 
@@ -108,7 +108,7 @@ def _contents(folder: Path, what: str) -> dict[str, str]:
     damaged = sum(path.suffix == ".damaged" for path in files)
     detail = f"{len(files)} files, {sum(files.values()) / 2**20:.1f} MiB: {what}"
     detail += f"; {damaged} damaged, set aside" if damaged else ""
-    return finding("kept", str(folder), GOOD if files else NOTE, detail)
+    return examined_part("kept", str(folder), GOOD if files else NOTE, detail)
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
@@ -138,18 +138,18 @@ def _data() -> list[dict[str, str]]:
         detail = f"{len(one.FILES)} files, {size:.1f} MiB"
         if lacking:
             detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
-        findings.append(finding("data", name, NOTE if lacking else GOOD, detail))
+        findings.append(examined_part("data", name, NOTE if lacking else GOOD, detail))
     return findings
 
 
 def _own() -> list[dict[str, str]]:
     folder = user_folder.own_folder()
     if folder is None:
-        return [finding("own", "folder", NOTE, "none: see docs/own_learner.md")]
+        return [examined_part("own", "folder", NOTE, "none: see docs/own_learner.md")]
     if not folder.is_dir():
-        return [finding("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder")]
+        return [examined_part("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder")]
     return [
-        finding("own", f"{group} {name}", GOOD, str(path))
+        examined_part("own", f"{group} {name}", GOOD, str(path))
         for group in user_folder.GROUPS
         for name, path in option_files(group).items()
         if path.is_relative_to(folder)

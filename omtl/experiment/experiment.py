@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import described
+from omtl.experiment.schema import typed_mapping
 from omtl.experiment.specs import (
     AlgorithmSpec,
     DataSetSpec,
@@ -82,7 +82,7 @@ class Experiment:
     @staticmethod
     def read(content: Mapping[str, Any]) -> Experiment:
         """Return an experiment that was written as the mappings of its specifications."""
-        return described(Experiment, content, "experiment")
+        return typed_mapping(Experiment, content, "experiment")
 
     def patched(self, patch: Mapping[str, Any]) -> Experiment:
         """Return the experiment with values set by ``group.name.path.to.value``."""

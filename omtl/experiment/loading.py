@@ -111,7 +111,7 @@ def load_prepared(
     return loaded
 
 
-def notes_on(dataset: DataSetSpec) -> tuple[str, ...]:
+def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
     """Return what a user should know of their own table, which is loaded; else nothing."""
     if not hasattr(dataset.fetcher, "hashes"):
         return ()

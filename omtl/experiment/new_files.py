@@ -19,7 +19,7 @@ they belong there; NAME in a path is the new name."""
 KINDS = ("learner", "dataset", "paper")
 
 
-def make(kind: str, name: str, folder: Path) -> list[Path]:
+def make_files(kind: str, name: str, folder: Path) -> list[Path]:
     """Write the files of a new learner, data set or paper, ready to run.
 
     Parameters

@@ -68,7 +68,7 @@ def thawed(value: Any) -> Any:
 State = tuple[int, int, int]
 
 
-def state_of(path: Path) -> State:
+def file_state(path: Path) -> State:
     """Return what changes with a file: time, size and inode; zeros if there is none."""
     try:
         found = path.stat()
@@ -77,7 +77,7 @@ def state_of(path: Path) -> State:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return a file's text; raise UserError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
@@ -91,13 +91,13 @@ def text_of(path: Path) -> str:
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
     """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
-    return _parsed(path, state_of(path))
+    return _parsed(path, file_state(path))
 
 
 @cache
 def _parsed(path: Path, _: State) -> Mapping[str, Any]:
     try:
-        content = frozen(yaml.load(text_of(path), _Loader))
+        content = frozen(yaml.load(read_text(path), _Loader))
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, dict):
@@ -239,7 +239,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
     if is_dataclass(kind):
-        return kind.read(value) if hasattr(kind, "read") else described(kind, value, where)
+        return kind.read(value) if hasattr(kind, "read") else typed_mapping(kind, value, where)
     if get_origin(kind) is tuple:
         return tuple(
             typed(more[0], one, *_place(more[0], one, number, where, key))
@@ -264,7 +264,7 @@ def _place(kind: Any, value: Any, name: Any, where: str, key: str) -> tuple[str,
     return f"{where}, {called(kind)} {own.get('id', own.get('label', name))}", ""
 
 
-def described(kind: Any, content: Mapping[str, Any], where: str) -> Any:
+def typed_mapping(kind: Any, content: Mapping[str, Any], where: str) -> Any:
     """Return a mapping as a dataclass; `where` names its place, for the message."""
     known, needed, rest = keys_of(kind)
     more = {key: value for key, value in content.items() if key not in known}
@@ -296,7 +296,7 @@ def read_file(kind: Any, path: Path) -> Any:
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return _typed_file(kind, path, state_of(path))
+    return _typed_file(kind, path, file_state(path))
 
 
 @cache

@@ -15,8 +15,8 @@ from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
     REST,
     Frozen,
-    described,
     read_file,
+    typed_mapping,
 )
 from omtl.util.errors import UserError
 
@@ -49,7 +49,7 @@ class Spec:
         UserError
             If a value is missing, of the wrong type or out of range.
         """
-        return described(cls, content, f"{cls.group} {content.get('name', '')}".strip())
+        return typed_mapping(cls, content, f"{cls.group} {content.get('name', '')}".strip())
 
     @classmethod
     def named(cls, name: str) -> Self:

@@ -15,7 +15,7 @@ from omtl.compute.engine import Failure, why_lacking
 from omtl.experiment.selection import HONEST, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, PlayedLine
-from omtl.figures.plan import Figure
+from omtl.figures.plan import PlannedFigure
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
@@ -63,7 +63,7 @@ class ShownPanel:
 
 
 def show_panel(
-    figure: Figure, panel: PlannedPanel, request: Request, failed: Mapping[str, Failure]
+    figure: PlannedFigure, panel: PlannedPanel, request: Request, failed: Mapping[str, Failure]
 ) -> ShownPanel:
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
@@ -102,7 +102,7 @@ def show_panel(
 
 
 def show_figure(
-    figure: Figure, request: Request, failed: Mapping[str, Failure] | None = None
+    figure: PlannedFigure, request: Request, failed: Mapping[str, Failure] | None = None
 ) -> list[ShownPanel]:
     """Return all panels of a figure with their numbers, from the store and the data alone.
 
@@ -117,7 +117,7 @@ def show_figure(
     return [show_panel(figure, panel, request, failed or {}) for panel in figure.panels]
 
 
-def frame(figure: Figure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:
+def figure_rows(figure: PlannedFigure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:
     """Return the rows of a figure's csv: every number that is drawn, as text.
 
     The column `kind` tells lines of played runs (``run``) from formulas (``theory``), weights of a

@@ -15,7 +15,7 @@ from omtl.tables.plan import describe, published
 
 
 @dataclass(frozen=True)
-class Figure:
+class PlannedFigure:
     """A figure of a paper: its description, and its panels under a reading."""
 
     description: FigureDescription
@@ -33,7 +33,7 @@ class Figure:
         return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
 
 
-def plan_figure(name: str, reading: Reading) -> Figure:
+def plan_figure(name: str, reading: Reading) -> PlannedFigure:
     """Return a figure's panels under a reading.
 
     Raises
@@ -81,4 +81,4 @@ def plan_figure(name: str, reading: Reading) -> Figure:
         }
         at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
         panels.append(PlannedPanel(panel, lines, finals, at))
-    return Figure(description, reading, tuple(panels))
+    return PlannedFigure(description, reading, tuple(panels))

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from omtl.compute import engine
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
-from omtl.figures.plan import Figure
+from omtl.figures.plan import PlannedFigure
 from omtl.tables.cells import each_cell, planned
-from omtl.tables.play import play
+from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import played
 
 
-def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figure:
+def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -> PlannedFigure:
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
@@ -35,7 +35,7 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
         [place in places for place in zip(cells["dataset"], cells["algorithm"], strict=True)]
     ]
     if computed:
-        play(cells, asked)
+        play_cells(cells, asked)
     chosen = {
         (cell.dataset, cell.algorithm): cell
         for cell in each_cell(played(cells, asked.store))
@@ -58,8 +58,8 @@ def as_chosen(figure: Figure, request: Request, computed: bool = False) -> Figur
     return replace(figure, panels=panels)
 
 
-def play_figure(figure: Figure, request: Request) -> tuple[Figure, engine.Outcome]:
+def play_figure(figure: PlannedFigure, request: Request) -> tuple[PlannedFigure, engine.Outcome]:
     """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
     figure = as_chosen(figure, request, computed=True)
     units = figure.units(request.seed, request.n_repeats(figure.description))
-    return figure, engine.run(units, request.store, request.parallel)
+    return figure, engine.run_units(units, request.store, request.parallel)

@@ -5,7 +5,7 @@ for every node and task, the combination ``A @ u`` in every round, explicit Kron
 learners are compared with them example by example (`omtl.reference.conformance`, and the tests).
 A module of this package says by `transcribes` which learners its functions are of.
 Your own learner has a transcription too if it has a method ``reference(self, rounds, shape)`` that
-yields a `Step` for each example.
+yields a `ReferenceStep` for each example.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from omtl.kernel.rules import Shape
 
 
-class Given(NamedTuple):
+class GivenExample(NamedTuple):
     """One example for a transcription: its row, label, task and node."""
 
     x: np.ndarray
@@ -27,7 +27,7 @@ class Given(NamedTuple):
     node: int
 
 
-class Step(NamedTuple):
+class ReferenceStep(NamedTuple):
     """The action of a transcription on one example.
 
     Parameters
@@ -45,8 +45,8 @@ class Step(NamedTuple):
     gap: float
 
 
-Rounds = Sequence[Sequence[Given]]
-Steps = Iterator[Step]
+Rounds = Sequence[Sequence[GivenExample]]
+Steps = Iterator[ReferenceStep]
 Transcription = Callable[[Any, Rounds, Shape], Steps]
 """A function of a learner, the rounds and the shape of their stream."""
 
@@ -58,7 +58,7 @@ def transcribes(learner: type) -> Callable[[Transcription], Transcription]:
     """Return a decorator for the transcription of a learner.
 
     The function takes the learner, for its hyper-parameters, the rounds and their shape, and yields
-    a `Step` for each example.
+    a `ReferenceStep` for each example.
     """
 
     def keep(transcription: Transcription) -> Transcription:

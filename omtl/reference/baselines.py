@@ -17,7 +17,7 @@ from omtl.learners.majority import Majority
 from omtl.learners.passive_aggressive import PassiveAggressiveII
 from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.soft_confidence import SCW
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import examples, hinge_step, slope_of, zero_weights
 
 
@@ -33,7 +33,7 @@ def gradient_descent(learner: GradientDescent, rounds: Rounds, shape: Shape) -> 
         if x.any():
             t[k] += 1
             w[k] = w[k] - eta * t[k] ** -0.5 * slope * x
-        yield Step(score, slope != 0.0 and bool(x.any()), gap)
+        yield ReferenceStep(score, slope != 0.0 and bool(x.any()), gap)
 
 
 @transcribes(AdaGrad)
@@ -76,7 +76,7 @@ def majority(learner: Majority, rounds: Rounds, shape: Shape) -> Steps:  # noqa:
     labels: list[Counter[float]] = [Counter() for _ in range(shape.n_tasks)]
     for x, y, task, _ in examples(rounds):
         seen = labels[task]
-        yield Step(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
+        yield ReferenceStep(seen[1.0] - seen[-1.0] + 0.5, False, 0.5)
         if x.any():
             seen[y] += 1
 
@@ -104,7 +104,7 @@ def alma(learner: ALMA, rounds: Rounds, shape: Shape) -> Steps:
     for x, y, k, _ in examples(rounds, pooled):
         score = float(w[k] @ x)
         if not x.any():
-            yield Step(score, False, 1.0)
+            yield ReferenceStep(score, False, 1.0)
             continue
         unit = x / np.linalg.norm(x)
         nothing_yet = not w[k].any()
@@ -115,7 +115,7 @@ def alma(learner: ALMA, rounds: Rounds, shape: Shape) -> Steps:
             step[k] += 1
         # Rounding cannot change a margin of zero weights.
         gap = 1.0 if nothing_yet else abs(margin - wanted)
-        yield Step(score, margin <= wanted, gap)
+        yield ReferenceStep(score, margin <= wanted, gap)
 
 
 @transcribes(SCW)
@@ -139,7 +139,7 @@ def scw(learner: SCW, rounds: Rounds, shape: Shape) -> Steps:
             mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
             full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
             sigma[k] = np.diag(np.diag(full))
-        yield Step(score, fired, abs(phi * math.sqrt(v) - m))
+        yield ReferenceStep(score, fired, abs(phi * math.sqrt(v) - m))
 
 
 @transcribes(SecondOrderPerceptron)
@@ -157,4 +157,4 @@ def second_order(learner: SecondOrderPerceptron, rounds: Rounds, shape: Shape) -
         if fired:
             v[k] = v[k] + y * x
             S[k] = S[k] + np.diag(np.diag(np.outer(x, x)))
-        yield Step(score, fired, gap)
+        yield ReferenceStep(score, fired, gap)

@@ -10,7 +10,7 @@ from omtl.kernel.rules import Shape
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.within_online import OnlineWithinOnline
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import examples, slope_of, zero_weights
 
 
@@ -51,7 +51,7 @@ def parameter_free(learner: ParameterFree, rounds: Rounds, shape: Shape) -> Step
     for x, y, k, _ in examples(rounds):
         score = float((own[k].w + (bias.w if shared else 0.0)) @ x)
         s, gap = slope_of(loss, y, score)
-        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        yield ReferenceStep(score, s != 0.0 and bool(x.any()), gap)
         if x.any():
             own[k].pay(s * x, lipschitz)
             bias.pay(s * x, lipschitz)
@@ -72,7 +72,7 @@ def parameter_free_lazy(learner: LazyParameterFree, rounds: Rounds, shape: Shape
             gradients = []
         score = float((own[k].w + bias.w) @ x)
         s, gap = slope_of(loss, y, score)
-        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        yield ReferenceStep(score, s != 0.0 and bool(x.any()), gap)
         if x.any():
             own[k].pay(s * x, lipschitz)
             gradients.append(s * x)
@@ -92,7 +92,7 @@ def within_online(learner: OnlineWithinOnline, rounds: Rounds, shape: Shape) -> 
             gradients = []
         score = float((theta + v[k]) @ x)
         s, gap = slope_of(loss, y, score)
-        yield Step(score, s != 0.0 and bool(x.any()), gap)
+        yield ReferenceStep(score, s != 0.0 and bool(x.any()), gap)
         if x.any():
             i[k], task = i[k] + 1, k
             v[k] = v[k] - (s * x + lam * v[k]) / (lam * (i[k] + 1))

@@ -8,7 +8,7 @@ from omtl.kernel.rules import Shape
 from omtl.learners.coml import COML
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import examples, zero_weights
 
 
@@ -22,7 +22,7 @@ def perceptron(learner: Perceptron, rounds: Rounds, shape: Shape) -> Steps:
         fired = y * score <= margin and x.any()
         if fired:
             w[k] = w[k] + eta * y * x
-        yield Step(score, fired, abs(y * score - margin))
+        yield ReferenceStep(score, fired, abs(y * score - margin))
 
 
 @transcribes(PassiveAggressive)
@@ -35,7 +35,7 @@ def passive_aggressive(learner: PassiveAggressive, rounds: Rounds, shape: Shape)
         fired = y * score < 1.0 and y * score <= margin and bool(np.any(x))
         if fired:
             w[k] = _passive_aggressive_step(w[k], x, y, C)
-        yield Step(score, fired, min(abs(y * score - 1.0), abs(y * score - margin)))
+        yield ReferenceStep(score, fired, min(abs(y * score - 1.0), abs(y * score - margin)))
 
 
 @transcribes(COML)
@@ -57,7 +57,7 @@ def coml(learner: COML, rounds: Rounds, shape: Shape) -> Steps:
         w = _passive_aggressive_step(w, x, y, C)
         leans = every_round and mu > 0.0
         fired = x.any() and (leans or y * score < 1.0 or y * global_score < 1.0)
-        yield Step(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
+        yield ReferenceStep(score, fired, min(abs(y * score - 1.0), abs(y * global_score - 1.0)))
 
 
 def _passive_aggressive_step(w: np.ndarray, x: np.ndarray, y: float, C: float) -> np.ndarray:

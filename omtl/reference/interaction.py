@@ -12,7 +12,7 @@ from omtl.kernel.rules import Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.selective import SelectivePerceptron
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import compound, examples, inverse_relation, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
@@ -22,7 +22,7 @@ ILL = 1e6
 """Condition number above which inverses are not compared."""
 
 
-class Manner(NamedTuple):
+class PerceptronManner(NamedTuple):
     """How perceptrons learn.
 
     Parameters
@@ -49,7 +49,7 @@ def multi_perceptron(learner: MultiPerceptron, rounds: Rounds, shape: Shape) -> 
     """Yield the steps of the multi-task perceptron with the A⁻¹ of the DOM paper's eq. 10."""
     b, eta, margin = learner
     fixed = inverse_relation(shape.n_tasks, b)
-    return _perceptrons(rounds, shape, Manner(eta, margin), lambda A, _: A, fixed)
+    return _perceptrons(rounds, shape, PerceptronManner(eta, margin), lambda A, _: A, fixed)
 
 
 @transcribes(OMTLCovariance)
@@ -62,7 +62,9 @@ def omtl_covariance(learner: OMTLCovariance, rounds: Rounds, shape: Shape) -> St
         A = np.zeros((n_tasks, n_tasks)) if n_features == 1 else np.atleast_2d(np.cov(W))
         return _inverse(A) if as_printed else A
 
-    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
+    return _perceptrons(
+        rounds, shape, PerceptronManner(rate, margin, epoch, normalise, active), learn
+    )
 
 
 @transcribes(OMTLBatchOpt)
@@ -77,14 +79,16 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
         root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         return np.linalg.inv(root / np.trace(root))
 
-    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, normalise, active), learn)
+    return _perceptrons(
+        rounds, shape, PerceptronManner(rate, margin, epoch, normalise, active), learn
+    )
 
 
 @transcribes(OMTLLogDet)
 def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
     eta, epoch, rate, margin, normalise, active = learner
-    manner = Manner(rate, margin, epoch, normalise, active)
+    manner = PerceptronManner(rate, margin, epoch, normalise, active)
     return _perceptrons(rounds, shape, manner, lambda last, W: last + eta * W @ W.T)
 
 
@@ -101,7 +105,7 @@ def omtl_von_neumann(learner: OMTLVonNeumann, rounds: Rounds, shape: Shape) -> S
         # The trace removes any factor: without the largest one, nothing overflows.
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
-    return _perceptrons(rounds, shape, Manner(rate, margin, epoch, True, active), learn)
+    return _perceptrons(rounds, shape, PerceptronManner(rate, margin, epoch, True, active), learn)
 
 
 @transcribes(SelectivePerceptron)
@@ -123,7 +127,7 @@ def selective_perceptron(learner: SelectivePerceptron, rounds: Rounds, shape: Sh
             gap, fired = min(gap, abs(u - p)), u <= p and y * score <= 0.0
         if fired:
             w = w + y * np.kron(A, np.eye(n_features)) @ phi
-        yield Step(score, fired, gap)
+        yield ReferenceStep(score, fired, gap)
 
 
 def _inverse(A: np.ndarray) -> np.ndarray | None:
@@ -132,7 +136,11 @@ def _inverse(A: np.ndarray) -> np.ndarray | None:
 
 
 def _perceptrons(
-    rounds: Rounds, shape: Shape, manner: Manner, learn: Learn, inverse: np.ndarray | None = None
+    rounds: Rounds,
+    shape: Shape,
+    manner: PerceptronManner,
+    learn: Learn,
+    inverse: np.ndarray | None = None,
 ) -> Steps:
     """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w.
 
@@ -173,4 +181,4 @@ def _perceptrons(
                         used = new
                     elif new is not None and np.trace(new) > 0.0:
                         used = n_tasks * new / np.trace(new)
-            yield Step(score, fired, gap)
+            yield ReferenceStep(score, fired, gap)

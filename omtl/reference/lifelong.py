@@ -8,8 +8,8 @@ import numpy as np
 
 from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, OGD
-from omtl.reference import Rounds, Step, Steps, transcribes
-from omtl.reference.vocabulary import examples, exponential_weights, uniforms, zero_weights
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
+from omtl.reference.vocabulary import examples, uniforms, weights_of_losses, zero_weights
 
 
 @transcribes(OGD)
@@ -25,7 +25,7 @@ def ogd(learner: OGD, rounds: Rounds, shape: Shape) -> Steps:
             t[k] += 1
             eta = 1.0 / (lam * (int(t[k]) + shift))
             w[k] = (1.0 - eta * lam) * w[k] + (eta * y * x if fired else 0.0)
-        yield Step(score, fired and bool(x.any()), gap)
+        yield ReferenceStep(score, fired and bool(x.any()), gap)
 
 
 @transcribes(AKLO)
@@ -70,7 +70,7 @@ def aklo(learner: AKLO, rounds: Rounds, shape: Shape) -> Steps:
             errors[k].append(_errors(base, y, learner.loss))
             eta = 1.0 / (learner.lam * (t + learner.shift))
             w[k] = (1.0 - eta * learner.lam) * w[k] + (eta * y * x if fired else 0.0)
-        yield Step(score, fired and bool(x.any()), gap)
+        yield ReferenceStep(score, fired and bool(x.any()), gap)
 
 
 def _due(margin_of_own: float, margin: float) -> tuple[bool, float]:
@@ -115,4 +115,4 @@ def _weights(
     total = sum(_alpha(s, horizon, learner) for s in range(1, until + 1))
     epsilon = learner.epsilon_factor * sqrt(log(n_past) / (8.0 * total))
     lost = np.sum([np.zeros(n_past), *errors[since - 1 :]], axis=0)
-    return exponential_weights(lost, epsilon)
+    return weights_of_losses(lost, epsilon)

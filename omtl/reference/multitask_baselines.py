@@ -11,7 +11,7 @@ from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.reference import Rounds, Steps, transcribes
-from omtl.reference.vocabulary import compound, examples, exponential_weights, hinge_step
+from omtl.reference.vocabulary import compound, examples, hinge_step, weights_of_losses
 
 
 @transcribes(HedgedMultiTask)
@@ -42,7 +42,7 @@ def hedged_multi_task(learner: HedgedMultiTask, rounds: Rounds, shape: Shape) ->
         squares = sum((one.max() - one.min()) ** 2 for one in losses)
         if squares > 0.0:
             rate = math.sqrt(math.log(n_experts) / squares)
-            p = exponential_weights(np.sum(losses, axis=0), rate)
+            p = weights_of_losses(np.sum(losses, axis=0), rate)
 
 
 @transcribes(MultiTaskAROW)

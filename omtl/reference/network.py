@@ -13,9 +13,9 @@ from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.reference import Rounds, Steps, transcribes
 from omtl.reference.vocabulary import (
     compound,
-    exponential_weights,
     hinge_step,
     inverse_relation,
+    weights_of_losses,
     zero_weights,
 )
 
@@ -73,7 +73,7 @@ def dom2(learner: DOM2, rounds: Rounds, shape: Shape) -> Steps:
                 relation = B[i].T if by_row else B[i]
                 u[i] = u[i] + eta * y * np.kron(relation, identity) @ phi
             if x.any():
-                P[i, k] = exponential_weights(losses)  # eq. 13
+                P[i, k] = weights_of_losses(losses)  # eq. 13
             yield step
         believed = np.array(
             [alpha * np.eye(n_tasks) + (1.0 - alpha) * P[i] for i in range(n_nodes)]

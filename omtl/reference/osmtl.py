@@ -13,13 +13,13 @@ import numpy as np
 from omtl.kernel.rules import Shape
 from omtl.learners.osgl import OSGL, OSGLImplicit
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.reference import Rounds, Step, transcribes
-from omtl.reference.vocabulary import exponential_weights, hinge_step, zero_weights
+from omtl.reference import ReferenceStep, Rounds, transcribes
+from omtl.reference.vocabulary import hinge_step, weights_of_losses, zero_weights
 
 
 def _shared_loss(
     rounds: Rounds, shape: Shape, steps: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> Generator[Step, None, np.ndarray]:
+) -> Generator[ReferenceStep, None, np.ndarray]:
     """Yield the steps of w_k ← w_k + τ_k y_k x_k, with τ from all losses and squared norms."""
     W = zero_weights(shape)
     for given in rounds:
@@ -35,7 +35,7 @@ def _shared_loss(
 
 
 @transcribes(OSGL)
-def osgl(learner: OSGL, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+def osgl(learner: OSGL, rounds: Rounds, shape: Shape) -> Generator[ReferenceStep, None, np.ndarray]:
     """Yield the steps of the finite-horizon perceptron: τ is C times the gradient of ‖ℓ‖_r."""
     C, r = learner
 
@@ -49,7 +49,7 @@ def osgl(learner: OSGL, rounds: Rounds, shape: Shape) -> Generator[Step, None, n
 @transcribes(OSGLImplicit)
 def osgl_implicit(
     learner: OSGLImplicit, rounds: Rounds, shape: Shape
-) -> Generator[Step, None, np.ndarray]:
+) -> Generator[ReferenceStep, None, np.ndarray]:
     """Yield the steps of the implicit update, with μ found by Newton's method on 1/‖τ‖ = 1/C."""
     C = learner.C
 
@@ -73,7 +73,7 @@ def _osmtl(
     rounds: Rounds,
     shape: Shape,
     attend: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
-) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of algorithm 2; `attend` gives the new p_k from the last one and ℓ_k."""
     n_tasks = shape.n_tasks
     C, alpha, margin, any_task = learner.C, learner.alpha, learner.margin, learner.any_task
@@ -99,7 +99,7 @@ def _osmtl(
             else:
                 fired, gap = own <= 0.0, min(near, abs(own))
             learns[k] = fired and k in present
-            outcomes.append(Step(float(W[k] @ x), bool(learns[k]), gap))
+            outcomes.append(ReferenceStep(float(W[k] @ x), bool(learns[k]), gap))
         learning = losses.any(axis=1) if any_task else learns
         new_W, new_P = W.copy(), P.copy()
         for k in map(int, np.flatnonzero(learning)):
@@ -116,12 +116,12 @@ def _osmtl(
 @transcribes(OSMTLExponential)
 def osmtl_e(
     learner: OSMTLExponential, rounds: Rounds, shape: Shape
-) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of OSMTL-e."""
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return exponential_weights(weight / learner.lam * losses - np.log(p))  # eq. 11
+            return weights_of_losses(weight / learner.lam * losses - np.log(p))  # eq. 11
 
     return _osmtl(learner, rounds, shape, attend)
 
@@ -129,7 +129,7 @@ def osmtl_e(
 @transcribes(OSMTLThreshold)
 def osmtl_t(
     learner: OSMTLThreshold, rounds: Rounds, shape: Shape
-) -> Generator[Step, None, tuple[np.ndarray, np.ndarray]]:
+) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of OSMTL-t."""
 
     def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:  # noqa: ARG001

@@ -6,7 +6,7 @@ import numpy as np
 
 from omtl.kernel.rules import Shape
 from omtl.learners.peers import Humble, Peer
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import examples, uniforms, zero_weights
 
 
@@ -21,7 +21,7 @@ def peer(learner: Peer, rounds: Rounds, shape: Shape) -> Steps:
         p = w @ x
         others = [m for m in range(n_tasks) if m != k]
         if not x.any():
-            yield Step(float(p[k]), False, abs(p[k]))
+            yield ReferenceStep(float(p[k]), False, abs(p[k]))
             continue
         chance, u = b1 / (b1 + abs(p[k])), next(draws)
         P = u <= chance and not (stops and asked >= budget)
@@ -44,7 +44,7 @@ def peer(learner: Peer, rounds: Rounds, shape: Shape) -> Steps:
         Z = P and Q and asked < budget
         asked += Z
         fired = bool((P and not Q) or (Z and M))
-        yield Step(float(p[k]), fired, gap)
+        yield ReferenceStep(float(p[k]), fired, gap)
         if fired:
             w[k] = w[k] + (y if Q else 1.0 if answer >= 0.0 else -1.0) * x
         if Z and (M or not on_mistakes) and others:
@@ -65,13 +65,13 @@ def humble(learner: Humble, rounds: Rounds, shape: Shape) -> Steps:
         p = w @ x
         score = float(tau[k] @ p)
         if not x.any():
-            yield Step(score, False, abs(score))
+            yield ReferenceStep(score, False, abs(score))
             continue
         chance, u = b / (b + abs(score)), next(draws)
         asked = u <= chance and spent < budget
         spent += asked
         fired = bool(asked and y * score <= 0.0)
-        yield Step(score, fired, min(abs(score), abs(u - chance)))
+        yield ReferenceStep(score, fired, min(abs(score), abs(u - chance)))
         if fired:
             w[k] = w[k] + y * x
         if asked:

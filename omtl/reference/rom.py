@@ -12,12 +12,14 @@ import numpy as np
 from omtl.kernel.rules import Shape
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.learners.romco import ROMCO
-from omtl.reference import Rounds, Step, Steps, transcribes
+from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
 from omtl.reference.vocabulary import hinge_step, zero_weights
 
 
 @transcribes(ROMPGD)
-def rom_pgd(learner: ROMPGD, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+def rom_pgd(
+    learner: ROMPGD, rounds: Rounds, shape: Shape
+) -> Generator[ReferenceStep, None, np.ndarray]:
     """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round."""
     n_tasks = shape.n_tasks
     eta, alpha, beta, gamma, every_round = learner
@@ -42,7 +44,9 @@ def rom_pgd(learner: ROMPGD, rounds: Rounds, shape: Shape) -> Generator[Step, No
 
 
 @transcribes(ROMRDA)
-def rom_rda(learner: ROMRDA, rounds: Rounds, shape: Shape) -> Generator[Step, None, np.ndarray]:
+def rom_rda(
+    learner: ROMRDA, rounds: Rounds, shape: Shape
+) -> Generator[ReferenceStep, None, np.ndarray]:
     """Yield the steps of algorithm 2, with θ_t = κ √t."""
     kappa, alpha, beta, gamma = learner
     u, P, Q = np.zeros(shape.n_features), zero_weights(shape), zero_weights(shape)

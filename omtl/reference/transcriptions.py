@@ -13,7 +13,7 @@ from scipy import sparse
 import omtl.reference
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape
-from omtl.reference import WRITTEN, Given, Rounds, Steps, Transcription
+from omtl.reference import WRITTEN, GivenExample, Rounds, Steps, Transcription
 
 
 @cache
@@ -33,7 +33,7 @@ def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:
     """Return a stream in the form for transcriptions."""
     X = tasks.X.toarray() if isinstance(tasks.X, sparse.csr_array) else tasks.X
     events = [
-        Given(X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
+        GivenExample(X[i], float(tasks.y[i]), int(tasks.task[i]), int(node))
         for i, node in zip(stream.example, stream.node, strict=True)
     ]
     return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]

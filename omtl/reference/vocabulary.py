@@ -8,12 +8,12 @@ from itertools import chain
 import numpy as np
 
 from omtl.kernel.rules import Shape
-from omtl.reference import Given, Rounds, Step
+from omtl.reference import GivenExample, ReferenceStep, Rounds
 
 MASK = 2**64 - 1
 
 
-def examples(rounds: Rounds, pooled: bool = False) -> Iterator[Given]:
+def examples(rounds: Rounds, pooled: bool = False) -> Iterator[GivenExample]:
     """Yield the examples of a stream one by one, for rules without rounds.
 
     If `pooled`, all are of task 0.
@@ -40,9 +40,9 @@ def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
     return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
 
 
-def hinge_step(score: float, x: np.ndarray, y: float) -> Step:
+def hinge_step(score: float, x: np.ndarray, y: float) -> ReferenceStep:
     """Return the step of a rule that applies where the hinge loss is positive."""
-    return Step(float(score), y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))
+    return ReferenceStep(float(score), y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))
 
 
 def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
@@ -55,7 +55,7 @@ def slope_of(loss: int, y: float, z: float) -> tuple[float, float]:
     return (1.0 if z > y else -1.0) if loss == 1 else z - y, abs(z - y)
 
 
-def exponential_weights(losses: np.ndarray, rate: float = 1.0) -> np.ndarray:
+def weights_of_losses(losses: np.ndarray, rate: float = 1.0) -> np.ndarray:
     """Return p with p_i ∝ exp(−rate · losses_i), with the largest term divided out."""
     p = np.exp(-rate * (losses - losses.min()))
     return p / p.sum()

@@ -14,12 +14,12 @@ from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
     SECONDS,
-    Board,
+    BoardPlan,
     beside_median,
-    cells,
+    board_cells,
     data_facts,
     ranking,
-    read,
+    read_cells,
 )
 from omtl.evidence.board_memory import state_bytes
 from omtl.experiment.schema import choose
@@ -44,7 +44,7 @@ class Made:
         Whether a cell failed for a reason other than missing data.
     """
 
-    board: Board
+    board: BoardPlan
     cells: pd.DataFrame
     ranking: pd.DataFrame
     seconds: pd.DataFrame
@@ -58,7 +58,7 @@ class Made:
         return beside_median(self.seconds, "seconds")
 
 
-def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
+def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
     """Play missing units, and rank the learners.
 
     Raises
@@ -68,7 +68,7 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
     """
     store = store or Store.default()
     outcome = board.play(store, parallel)
-    found = cells(board, store, outcome)
+    found = board_cells(board, store, outcome)
     seconds = found[["dataset", "algorithm", SECONDS]].dropna(ignore_index=True)
     found = found.drop(columns=SECONDS)
     found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
@@ -87,7 +87,7 @@ def make(board: Board, parallel: Mapping[str, Any], store: Store | None = None) 
     )
 
 
-def _submitted(board: Board) -> list[dict[str, Any]]:
+def _submitted(board: BoardPlan) -> list[dict[str, Any]]:
     """Return the submissions to the board, where all learners compete."""
     if board.asked.learners:
         return []
@@ -95,11 +95,11 @@ def _submitted(board: Board) -> list[dict[str, Any]]:
     return _of_board(board, results_to_read(part) / part)
 
 
-def _of_board(board: Board, folder: Path) -> list[dict[str, Any]]:
+def _of_board(board: BoardPlan, folder: Path) -> list[dict[str, Any]]:
     return [one for one in submissions(folder) if one["board"] == board.asked.board]
 
 
-def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
+def _ranked(found: pd.DataFrame, board: BoardPlan) -> pd.DataFrame:
     ranked = ranking(found, board.config["metric"], board.asked.seed)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
@@ -107,7 +107,7 @@ def _ranked(found: pd.DataFrame, board: Board) -> pd.DataFrame:
     return ranked
 
 
-def from_results(board: Board, results: Path | None = None) -> Made:
+def from_results(board: BoardPlan, results: Path | None = None) -> Made:
     """Rank the requested learners and data sets from ``results/board``.
 
     Parameters
@@ -124,7 +124,9 @@ def from_results(board: Board, results: Path | None = None) -> Made:
     folder = (results or results_to_read("board/cells.csv")) / "board"
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
-    found, notes = joined(read(folder / "cells.csv"), _of_board(board, folder / "submissions"))
+    found, notes = joined(
+        read_cells(folder / "cells.csv"), _of_board(board, folder / "submissions")
+    )
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
         for name in asked:
@@ -135,7 +137,7 @@ def from_results(board: Board, results: Path | None = None) -> Made:
     return Made(board, found, _ranked(found, board), seconds, data, notes)
 
 
-def write(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
+def write_board(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
     """Write the files of a board; times that are there stay unless `with_times`."""
     about = {
         "board": made.board.config,

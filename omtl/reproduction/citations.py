@@ -19,7 +19,7 @@ PAPERS = {
 """The reproduced papers, by the names of their folders in ``experiments/``."""
 
 
-def entries(text: str) -> dict[str, str]:
+def bibtex_entries(text: str) -> dict[str, str]:
     """Return the entries of a bibliography by key."""
     found = re.findall(r"^(@\w+\{([^,]+),\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
     return {key: entry for entry, key in found}
@@ -43,7 +43,7 @@ def bibtex(
     UserError
         If a key is not in the bibliography.
     """
-    known = entries(BIBLIOGRAPHY.read_text(encoding="utf-8"))
+    known = bibtex_entries(BIBLIOGRAPHY.read_text(encoding="utf-8"))
     used = {key: known[key] for key in (PAPERS[paper] for paper in papers if paper in PAPERS)}
     for algorithm in algorithms:
         for key in algorithm.cites:
@@ -54,5 +54,5 @@ def bibtex(
                 )
             used[key] = known[key]
     for dataset in datasets:
-        used |= entries(dataset.fetcher.CITATION)
+        used |= bibtex_entries(dataset.fetcher.CITATION)
     return "\n\n".join(used[key] for key in sorted(used)) + "\n"

@@ -25,7 +25,7 @@ LEVEL = f"{CONFIDENCE:.1%}"
 """The level of the intervals of differences, in words."""
 
 
-def names_of(cells: pd.DataFrame) -> list[str]:
+def cell_names_in(cells: pd.DataFrame) -> list[str]:
     """Return the names of a table's cells.
 
     A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
@@ -52,7 +52,7 @@ def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     UserError
         If there is no cell of that name.
     """
-    names = names_of(cells)
+    names = cell_names_in(cells)
     folded = [one.casefold() for one in names]
     if name.casefold() not in folded:
         table, hint = first_cell(cells).table, did_you_mean(name, names, cutoff=0.3)
@@ -61,7 +61,7 @@ def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     return cells.iloc[[names.index(found)]]
 
 
-def command_of(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
+def command_of_cell(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
     """Return the command line that makes just the cell of this name."""
     words = ["omtl", "table", cell.table, "--cell", name, "--reading", cell.reading]
     words += ["--repeats", str(cell.asked_repeats), "--seed", str(cell.seed)]
@@ -70,7 +70,7 @@ def command_of(cell: Any, name: str, own_selection: str, one_draw: bool = False)
     return shlex.join(words)
 
 
-def explain(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
+def explain_cell(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
     """Return what is known about a cell: the verdict, the reason, the numbers and their sources.
 
     They are those of the store, or of ``results/`` where it lacks them; nothing is computed. What
@@ -79,7 +79,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     Parameters
     ----------
     table, name : str
-        The table's id, and the cell's name in it (`names_of`).
+        The table's id, and the cell's name in it (`cell_names_in`).
     request : Request
         Reading, repeats, seed and selection rule; the store.
     full : bool
@@ -93,7 +93,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
     """
     every = planned(table, request)
     cells, run = stored_or_published(only(every, name), request)
-    name = names_of(every)[list(every.index).index(cells.index[0])]
+    name = cell_names_in(every)[list(every.index).index(cells.index[0])]
     of, [cell] = description_of(cells), each_cell(cells)
     odd = suspects(table).get(places_in(cells)[0], [])
     facts: dict[str, Any] = {
@@ -106,7 +106,7 @@ def explain(table: str, name: str, request: Request, full: bool = False) -> dict
         "repeats": cell.n_repeats,
         "from": source_of(run),
         "pulled from": cell.pulled_from,
-        "command": command_of(cell, name, of.selection, request.one_draw),
+        "command": command_of_cell(cell, name, of.selection, request.one_draw),
         "reading": cell.reading,
         "open questions": answers_in_words(of.paper, cell.answers),
         "selection": in_words(cell.rule),

@@ -26,7 +26,7 @@ from omtl.tables.escape import for_latex
 from omtl.tables.layout import counts, lay_out, plural
 from omtl.tables.notes import notes
 from omtl.tables.published_results import shown_path, source_of, stored_or_published
-from omtl.tables.render import latex, markdown
+from omtl.tables.render import latex, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.writing import NUMBERS, as_rows, long_repeats
 from omtl.util.errors import UserError
@@ -50,7 +50,7 @@ class Exported:
         return f"{self.content}; from {self.source}"
 
 
-def export(name: str, request: Request, folder: Path) -> Exported:
+def export_files(name: str, request: Request, folder: Path) -> Exported:
     """Write a data set, or a table or figure from the store or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
@@ -92,9 +92,9 @@ def _table(name: str, request: Request) -> Parts:
     rows = pd.DataFrame(run.rows) if run else as_rows(cells)
     contents: Contents = {
         "csv": as_csv(rows),
-        "md": run.text("md") if run else markdown(layout),
+        "md": run.text("md") if run else layout_markdown(layout),
         "tex": captioned(latex(layout), layout.title),
-        "parquet": typed(rows).to_parquet(index=False),
+        "parquet": with_numbers(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
         "repeats.parquet": repeats.to_parquet(index=False),
         "bib": _bib(description.paper, cells["experiment"]),
@@ -124,7 +124,7 @@ def _figure(name: str, request: Request) -> Parts:
         raise _nothing(f"omtl figure {name}", request, description)
     contents: Contents = {
         **render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS)),
-        "csv": as_csv(numbers.frame(figure, shown, request.rule(description))),
+        "csv": as_csv(numbers.figure_rows(figure, shown, request.rule(description))),
         "bib": bib,
     }
     missing = sum(bool(panel.missing) for panel in shown)
@@ -156,7 +156,7 @@ COUNTED = ("published_repeats", "n_repeats", "n_draws")
 """Columns of a table's rows that are whole numbers."""
 
 
-def typed(rows: pd.DataFrame) -> pd.DataFrame:
+def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
 
     Missing numbers are null; counts are integers.

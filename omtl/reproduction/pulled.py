@@ -15,7 +15,7 @@ import numpy as np
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.exchange import Current, identity_of
-from omtl.compute.store import Row, Store, packed, unpacked
+from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.experiment.config import options
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import FOREIGN, AlgorithmSpec, DataSetSpec, NetworkSpec, ProtocolSpec
@@ -43,7 +43,9 @@ class Replay:
         return f"{self.result}: {self.name}, pulled from {self.source}{detail}"
 
 
-def replayed(store: Store, n_units: int | None = None, seed: int | None = None) -> Iterator[Replay]:
+def replay_pulled(
+    store: Store, n_units: int | None = None, seed: int | None = None
+) -> Iterator[Replay]:
     """Replay pulled units of the installed code, drawn at random, and compare every bit.
 
     Parameters
@@ -68,7 +70,7 @@ def replayed(store: Store, n_units: int | None = None, seed: int | None = None) 
         yield _replay(found[number])
 
 
-def unit_of(identity: dict[str, Any]) -> Unit:
+def unit_of_identity(identity: dict[str, Any]) -> Unit:
     """Return the unit of an identity.
 
     Raises
@@ -100,11 +102,11 @@ def unit_of(identity: dict[str, Any]) -> Unit:
     )
 
 
-def _replay(row: Row) -> Replay:
+def _replay(row: StoredRow) -> Replay:
     """Play a pulled unit again, and compare."""
     name, identity = row.key.hex()[:12], identity_of(row)
     try:
-        unit = unit_of(identity or {})
+        unit = unit_of_identity(identity or {})
         name = unit.name
         if bytes.fromhex(unit.key) != row.key:
             raise UserError("what it is of cannot be told from its description")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from omtl.compute.engine import run
+from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import curves_of
 from omtl.experiment.composition import ComposedRun
@@ -45,7 +45,7 @@ def distinct(metrics: Iterable[str]) -> list[str]:
     return [name for name in names if SAME.get(name) not in names]
 
 
-def play(composed: ComposedRun) -> dict[str, Any]:
+def play_run(composed: ComposedRun) -> dict[str, Any]:
     """Run an experiment and return its record.
 
     Parameters
@@ -71,7 +71,7 @@ def play(composed: ComposedRun) -> dict[str, Any]:
         choose("metric", str(wanted), list(METRICS))
     store = Store.default()
     units = experiment.repeats(composed.seed, composed.repeats)
-    outcome = run(units, store, resolve_jobs(composed.parallel))
+    outcome = run_units(units, store, resolve_jobs(composed.parallel))
     if outcome.failed:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = [result for unit in units if (result := store.load(unit)) is not None]
@@ -150,7 +150,7 @@ def shown(name: str, mean: Any, std: Any) -> str:
     return with_spread(mean, std, DIGITS.get(name, 2))
 
 
-def write(record: Mapping[str, Any], folder: Path) -> Path:
+def write_record(record: Mapping[str, Any], folder: Path) -> Path:
     """Write a record into the folder of its run; return its path."""
     path = folder / FILE
     write_whole(path, strict_json(record) + "\n")
@@ -180,7 +180,7 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
     return [(int(part or 0), text) for text, part in re.findall(r"(\D+|^)(\d*)", path.as_posix())]
 
 
-def frame(records: Mapping[str, Mapping[str, Any]], by_repeat: bool = False) -> pd.DataFrame:
+def record_rows(records: Mapping[str, Mapping[str, Any]], by_repeat: bool = False) -> pd.DataFrame:
     """Return records as a table.
 
     Its columns are the run, what it was composed of, the values that were typed for any of the
@@ -280,7 +280,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
 """How a table is written, by the end of the file's name."""
 
 
-def write_table(table: pd.DataFrame, stem: Path) -> list[Path]:
+def write_record_table(table: pd.DataFrame, stem: Path) -> list[Path]:
     """Write a table in each of the forms; return the paths."""
     for suffix, write_as in WRITERS.items():
         write_as(table, stem.with_suffix(suffix))

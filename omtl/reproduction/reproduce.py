@@ -13,23 +13,23 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute.engine import Outcome
-from omtl.evidence.claims import outcomes
+from omtl.evidence.claims import claim_outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
 from omtl.experiment.descriptions import Description, TableDescription
 from omtl.experiment.naming import by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import FOLDED, ShownPanel, frame, show_figure
+from omtl.figures.numbers import FOLDED, ShownPanel, figure_rows, show_figure
 from omtl.figures.pictures import render
-from omtl.figures.plan import Figure, plan_figure
+from omtl.figures.plan import PlannedFigure, plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.explain import only
 from omtl.tables import plan
 from omtl.tables.cells import description_of, planned
 from omtl.tables.layout import Layout, lay_out, plural
 from omtl.tables.notes import notes
-from omtl.tables.play import play, record
+from omtl.tables.play import play_cells, record
 from omtl.tables.published_results import with_published_times
 from omtl.tables.render import show
 from omtl.tables.request import AUTO, Request
@@ -126,7 +126,7 @@ class TableRun:
 def claims_of_cells(cells: pd.DataFrame, request: Request) -> pd.DataFrame:
     """Return the outcomes of the claims that a table's cells decide."""
     of = description_of(cells)
-    return outcomes(of.paper, of.id, request.reading, cells)
+    return claim_outcomes(of.paper, of.id, request.reading, cells)
 
 
 def play_table(name: str, request: Request, cell: str | None = None) -> TableRun:
@@ -137,7 +137,7 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     name : str
     request : Request
     cell : str, optional
-        The name of the only cell to play (`omtl.reproduction.explain.names_of`).
+        The name of the only cell to play (`omtl.reproduction.explain.cell_names_in`).
 
     Raises
     ------
@@ -150,7 +150,7 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     if request.repeats == AUTO:
         judged, outcome = play_until_settled(asked, request)
     else:
-        outcome = play(asked, request)
+        outcome = play_cells(asked, request)
         judged = scored(asked, request.store, outcome.failed)
     claims = claims_of_cells(judged, request).iloc[: None if cell is None else 0]
     return TableRun(request, asked, judged, claims, outcome, time.perf_counter() - started)
@@ -231,7 +231,7 @@ class FigureRun:
     """
 
     request: Request
-    figure: Figure
+    figure: PlannedFigure
     panels: list[ShownPanel]
     claims: pd.DataFrame
     outcome: Outcome
@@ -262,7 +262,7 @@ class FigureRun:
         folder = folder or folder_for(self.request.is_full(description), "figures")
         contents: dict[str, str | bytes] = {
             **render(self.draw, figure.id),
-            "csv": as_csv(fold(frame(figure, self.panels, self.selection), FOLDED)),
+            "csv": as_csv(fold(figure_rows(figure, self.panels, self.selection), FOLDED)),
         }
         named = by_rule(figure.id, self.selection, description.selection)
         stem = by_reading(named, figure.reading.name)
@@ -292,7 +292,7 @@ def measured_figure(name: str, reading: Reading, request: Request) -> FigureRun:
     """Play the units that a figure lacks under a reading, and measure its panels."""
     figure, outcome = play_figure(plan_figure(name, reading), request)
     panels = show_figure(figure, request, outcome.failed)
-    claims = outcomes(figure.description.paper, figure.id, reading.name, panels)
+    claims = claim_outcomes(figure.description.paper, figure.id, reading.name, panels)
     return FigureRun(request, figure, panels, claims, outcome)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from omtl.compute.independent_jobs import Ended, Job, attempt, side_by_side
+from omtl.compute.independent_jobs import Ended, Job, attempt, run_jobs
 from omtl.evidence import ledger
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.evidence.summary import Account, Summary
@@ -74,7 +74,7 @@ class _Everything:
 
     def apart(self, jobs: list[Job]) -> list[Any]:
         """Return what jobs side by side return."""
-        return [self.note(end).returned for end in side_by_side(jobs, self.request.parallel)]
+        return [self.note(end).returned for end in run_jobs(jobs, self.request.parallel)]
 
     def tables(self) -> list[Job]:
         """Make all tables; return the jobs that need their units alone."""

@@ -29,7 +29,7 @@ from omtl.experiment.specs import SearchSpec
 from omtl.tables.cells import description_of, places_in, planned, with_columns
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
-from omtl.tables.play import play
+from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN, suspects
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
@@ -232,7 +232,7 @@ def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, s
     }
 
 
-def write_record(table: str, found: Searched, full: bool) -> list[Path]:
+def write_search_record(table: str, found: Searched, full: bool) -> list[Path]:
     """Write the record of a search; one that is not full goes to ``results/partial``."""
     folder = folder_for(full, "readings", apart=True)
     parts = {f"{table}.csv": as_csv(found.record), f"{table}.cells.csv": as_csv(found.cells)}
@@ -338,7 +338,7 @@ def _try(table: str, column: str, answers: dict[str, str], request: Request) -> 
     paper = describe("table", table).paper
     reading = Reading(name="trial", paper=paper, answers=answers)
     plan = compared_cells(planned(table, request, reading, plays=1), column)
-    cells = scored(plan, request.store, play(plan, request).failed)
+    cells = scored(plan, request.store, play_cells(plan, request).failed)
     run = cells[cells["n_repeats"] > 0]
     if run.empty:
         raise UserError(f"{table}: no cell of {column} could be run: {cells['why'].iat[0]}")

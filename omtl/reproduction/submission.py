@@ -16,7 +16,7 @@ from omtl.evidence.board import (
     as_cells,
 )
 from omtl.experiment.config import load_option, options
-from omtl.experiment.schema import described, text_of
+from omtl.experiment.schema import read_text, typed_mapping
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.layout import plural
 from omtl.util.errors import UserError
@@ -110,14 +110,14 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def write(content: Mapping[str, Any], folder: Path) -> Path:
+def write_submission(content: Mapping[str, Any], folder: Path) -> Path:
     """Write a submission; return its path."""
     path = folder / f"{content['learner']}.json"
     write_whole(path, json.dumps(content, indent=1) + "\n")
     return path
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_submission(path: Path) -> dict[str, Any]:
     """Return a submission's content.
 
     Raises
@@ -128,14 +128,14 @@ def read(path: Path) -> dict[str, Any]:
     if path.is_file() and path.stat().st_size > LARGEST:
         raise UserError(f"{path}: is larger than {LARGEST // 2**20} MiB; no submission is")
     try:
-        content = json.loads(text_of(path))
+        content = json.loads(read_text(path))
     except (ValueError, RecursionError) as fault:
         raise UserError(f"{path}: is not a submission ({fault})") from fault
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(
             f"{path}: is not a submission of format {FORMAT}; create one with `omtl board --submit`"
         )
-    described(Submission, content, str(path))
+    typed_mapping(Submission, content, str(path))
     if content["sha256"] != digest(content):
         raise UserError(
             f"{path}: has changed since `omtl board --submit` wrote it (its hash differs); "
@@ -146,7 +146,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def submissions(folder: Path) -> list[dict[str, Any]]:
     """Return the submissions of a folder, by name."""
-    return [read(path) for path in sorted(folder.glob("*.json"))]
+    return [read_submission(path) for path in sorted(folder.glob("*.json"))]
 
 
 def joined(

@@ -17,15 +17,23 @@ import numpy as np
 
 from omtl.compute.own_process import Apart, Lost, can_confine
 from omtl.compute.store import Store, packed, unpacked
-from omtl.evidence.board import SECONDS, Asked, Board, cells, code_of_learner, scored, stream_of
+from omtl.evidence.board import (
+    SECONDS,
+    Asked,
+    BoardPlan,
+    board_cells,
+    code_of_learner,
+    scored_repeats,
+    stream_of,
+)
 from omtl.experiment.config import option_files
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import compute
-from omtl.experiment.schema import text_of
+from omtl.experiment.schema import read_text
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.protocols.record_schema import check_arrays
-from omtl.reproduction.submission import FORMAT, digest, read
+from omtl.reproduction.submission import FORMAT, digest, read_submission
 from omtl.util import user_folder
 from omtl.util.code import code_of
 from omtl.util.errors import UserError
@@ -43,7 +51,9 @@ SECONDS_EACH, MIB = 3600.0, 8192
 """Limits of the process that plays submitted code, for each number."""
 
 
-def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None) -> dict[str, Any]:
+def replayed_submission(
+    board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
+) -> dict[str, Any]:
     """Play a board with one learner, replay a sample, and return what is handed in.
 
     Raises
@@ -57,7 +67,7 @@ def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None
     broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
     if broken:
         raise UserError(broken[0])
-    found = cells(board, store, outcome).drop(columns=SECONDS)
+    found = board_cells(board, store, outcome).drop(columns=SECONDS)
     content = {
         "format": FORMAT,
         "learner": name,
@@ -69,7 +79,7 @@ def submit(board: Board, parallel: Mapping[str, Any], store: Store | None = None
         "cells": json.loads(found.to_json(orient="records", double_precision=10)),
         "environment": host(),
     }
-    content["verification"] = replayed(content, board, secrets.randbits(32))[0]
+    content["verification"] = replay_sample(content, board, secrets.randbits(32))[0]
     return {**content, "sha256": digest(content)}
 
 
@@ -82,11 +92,11 @@ def _files_of(name: str) -> dict[str, str]:
     module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
     modules = map(user_folder.own_module, sorted(code_of(module).modules))
     paths = [path, *(one for one in modules if one is not None)]
-    return {one.relative_to(folder).as_posix(): text_of(one) for one in paths}
+    return {one.relative_to(folder).as_posix(): read_text(one) for one in paths}
 
 
-def replayed(
-    content: Mapping[str, Any], board: Board, seed: int, n_numbers: int | None = None
+def replay_sample(
+    content: Mapping[str, Any], board: BoardPlan, seed: int, n_numbers: int | None = None
 ) -> tuple[list[str], bool]:
     """Play a sample of a submission's numbers again from nothing.
 
@@ -126,7 +136,7 @@ def replayed(
     return sentences, bool(sentences) and all(line.startswith("same") for line in sentences)
 
 
-def _replayed(row: Mapping[str, Any], repeat: int, board: Board, process: Apart) -> str:
+def _replayed(row: Mapping[str, Any], repeat: int, board: BoardPlan, process: Apart) -> str:
     """Return what came of playing one number again."""
     [name] = board.entrants
     experiment = board.experiment(row["dataset"], name)
@@ -136,16 +146,16 @@ def _replayed(row: Mapping[str, Any], repeat: int, board: Board, process: Apart)
         return f"outdated: {row['dataset']}: its data or options changed since"
     place, submitted = f"{row['dataset']}, repeat {repeat}", row["values"].split()[repeat]
     try:
-        result = result_of(process.ask(played, unit, seconds=SECONDS_EACH), unit)
+        result = result_of(process.ask(arrays_of_unit, unit, seconds=SECONDS_EACH), unit)
     except (Lost, ValueError) as fault:
         return f"different: {place}: {fault}"
-    value = f"{scored(board, row['dataset'], experiment, [result])[0][0]:.10g}"
+    value = f"{scored_repeats(board, row['dataset'], experiment, [result])[0][0]:.10g}"
     code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
     word = "same" if value == submitted else "different"
     return f"{word}: {place}: {value}, submitted {submitted}{code}"
 
 
-def played(unit: Unit) -> bytes:
+def arrays_of_unit(unit: Unit) -> bytes:
     """Return the arrays of a unit's result, as a process of its own sends them."""
     user_folder.make_importable()
     return packed(compute(unit).arrays)
@@ -167,7 +177,7 @@ def result_of(content: bytes, unit: Unit) -> Result:
     return Result(arrays, {})
 
 
-def verify(
+def check_submission(
     path: Path, seed: int | None = None, n_numbers: int | None = None
 ) -> tuple[list[str], bool]:
     """Replay a sample of a submission, by the learner's files that it brings, if it brings some.
@@ -180,20 +190,20 @@ def verify(
     seed : int, optional
         Draws the sample; by default a number that nobody can know before.
     n_numbers : int, optional
-        As in `replayed`.
+        As in `replay_sample`.
 
     Raises
     ------
     UserError
         If the file cannot be read, was changed, or names a file outside its folder.
     """
-    content = read(path)
+    content = read_submission(path)
     seed = secrets.randbits(32) if seed is None else seed
     folder = user_folder.own_folder()
     if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
         learners, data = (content["learner"],), tuple(content["data"])
         asked = Asked(content["board"], learners, data, content["repeats"], content["seed"])
-        told, sound = replayed(content, Board(asked), seed, n_numbers)
+        told, sound = replay_sample(content, BoardPlan(asked), seed, n_numbers)
         return [f"drawn by --seed {seed}; {can_confine()}", *told], sound
     with tempfile.TemporaryDirectory() as fresh:
         unpack(content["files"], Path(fresh))

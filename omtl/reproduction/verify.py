@@ -60,7 +60,7 @@ THE_POINT = SelectionSpec(name="the_point", rule="fixed")
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckedCell:
     """What became of a drawn cell.
 
     Parameters
@@ -103,7 +103,7 @@ class Check:
         return f"{place} ({played}){f': {self.detail}' if self.detail else ''}"
 
 
-def drawn(
+def draw_cells(
     results: Path, tables: Sequence[str], n_cells: int, seed: int
 ) -> list[tuple[PublishedRun, dict[str, str]]]:
     """Return rows of the reproduced tables, drawn at random without return, spread over the tables.
@@ -196,9 +196,9 @@ def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | No
     return [int(number) for number in found[-1].split()] if found else None
 
 
-def check(
+def check_cell(
     run: PublishedRun, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
-) -> Check:
+) -> CheckedCell:
     """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
     Parameters
@@ -219,11 +219,11 @@ def check(
     """
     published = run.repeats.get(place_of(row))
     if published is None or not run.meta:
-        return Check(row, lacking="the repeats beside the table")
+        return CheckedCell(row, lacking="the repeats beside the table")
     asked = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
     plays = each_play(run, row, cell_of(row, planned(run.table, asked)))
     if not plays:
-        return Check(row, lacking=f"the point {row['params']} in the grid")
+        return CheckedCell(row, lacking=f"the point {row['params']} in the grid")
     points = sum(len(one.points) for one in alternatives_of(plays[0]))
     order = generator(seed, of="verified repeats", **_place(row)).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
@@ -235,7 +235,7 @@ def check(
         try:
             found = [_replayed(one, repeat, done) for one in plays]
         except DataMissing as fault:
-            return Check(row, lacking=str(fault))
+            return CheckedCell(row, lacking=str(fault))
         if any(data not in (None, row["data_sha256"]) for _, data in found):
             differences.append(f"repeat {repeat}: other data")
             close = False
@@ -247,7 +247,7 @@ def check(
             close &= bool(abs(value - there) <= spread)
     if differences:
         differences.append(f"made on {made}, played on {here}")
-    return Check(row, len(repeats), points, tuple(differences), close)
+    return CheckedCell(row, len(repeats), points, tuple(differences), close)
 
 
 def _played(
@@ -260,7 +260,7 @@ def _played(
     units = [experiment.unit(seed, repeat) for experiment in needed for repeat in repeats]
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        engine.run(units, store, parallel, quiet=True)
+        engine.run_units(units, store, parallel, quiet=True)
         return {unit.key: result for unit in units if (result := store.load(unit)) is not None}
 
 
@@ -286,7 +286,7 @@ def _place(row: Mapping[str, str]) -> dict[str, str]:
     return {name: row[name] for name in PLACE}
 
 
-def signed_off(checks: Sequence[Check], seed: int) -> pd.DataFrame:
+def signed_off(checks: Sequence[CheckedCell], seed: int) -> pd.DataFrame:
     """Return the rows of ``results/verify.csv``: one per cell, with the machine and the time."""
     on = host()
     made = {
@@ -325,7 +325,7 @@ def refuse_name(name: str) -> None:
         raise UserError(f"--sign {name!r}: a name must be one line of text")
 
 
-def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
+def signature(checks: Sequence[CheckedCell], name: str, seed: int) -> pd.DataFrame:
     """Return the line by which someone signs off what became of checked cells."""
     made = signed_off(checks, seed).iloc[0]
     counts = [sum(one.result == kind for one in checks) for kind in RESULTS_OF]
@@ -335,7 +335,7 @@ def signature(checks: Sequence[Check], name: str, seed: int) -> pd.DataFrame:
     return pd.DataFrame([tuple(map(str, line))], columns=SIGNED)
 
 
-def append(path: Path, rows: pd.DataFrame) -> None:
+def append_rows(path: Path, rows: pd.DataFrame) -> None:
     """Add rows to a csv, which is made where there is none; what it has stays as it is."""
     text = rows.to_csv(index=False, header=False, lineterminator="\n")
     files.append(path, text, rows.head(0).to_csv(index=False, lineterminator="\n"))

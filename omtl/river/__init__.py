@@ -40,7 +40,7 @@ UNNAMED = ()
 NOT_QUICK = (AttributeError, KeyError, OverflowError, TypeError, ValueError, StructError)
 
 
-def square_norm(values: np.ndarray) -> float:
+def square_norm_of_values(values: np.ndarray) -> float:
     """Return a squared norm, bit-identical to SciPy's sums (`omtl.data.rows.square_norms`)."""
     with np.errstate(over="ignore"):
         squares = values * values
@@ -240,7 +240,7 @@ class MultiTask(base.MiniBatchClassifier):
         new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
         n_columns = len(column) + len(new)
         if n_columns > model.n_features_in_:
-            growth.add_features(model, 2 * n_columns)  # before any is assigned, as this may fail
+            growth.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -300,7 +300,7 @@ class MultiTask(base.MiniBatchClassifier):
         if values != self._stored:  # what was scored is usually learnt from next
             self._stored = ()
             pack(*values)
-            self._square_norm = square_norm(numbers)
+            self._square_norm = square_norm_of_values(numbers)
             self._stored = values
         score = call(self._square_norm, sign, k, k)
         if sign != 0.0 and not math.isfinite(score):
@@ -354,7 +354,7 @@ class MultiTask(base.MiniBatchClassifier):
             growth.meet(model, task)
         elif self.tasks is None:
             model = growth.with_task(model, task)
-        norm = square_norm(values)
+        norm = square_norm_of_values(values)
         compiled = self._compiled(columns) if model is self._model else None
         if compiled is not None:
             k = model._number_of(task)

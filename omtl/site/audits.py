@@ -17,7 +17,7 @@ from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT, by_reading
 from omtl.experiment.readings import Reading
 from omtl.site.sources import Sources, in_yaml
-from omtl.site.text import markdown, plain
+from omtl.site.text import markdown_html, plain
 from omtl.tables.proofread import Finding, by_row
 from omtl.tables.published_results import SHOWN_READINGS
 from omtl.util.errors import UserError
@@ -33,7 +33,7 @@ OUTCOME_MARKS |= {"respected": "✓", "exceeded": "✗", "empty": "·"}
 Row = dict[str, Any]
 
 
-def claims(sources: Sources) -> list[Row]:
+def claims_content(sources: Sources) -> list[Row]:
     """Return the ledger of claims.
 
     Each row has the paper's own words (`quote`, and what we take them as), the kind of page that
@@ -104,7 +104,7 @@ def evidence(sources: Sources) -> Row:
         "ranks": [ranks for table in sources.tables for ranks in _ranks(table, results)],
         "hindsight": rows_in(results / "hindsight.csv"),
         "searches": {path.stem: rows_in(path) for path in searches if "." not in path.stem},
-        "bench": [(path.stem, markdown(text_of(path))) for path in reports],
+        "bench": [(path.stem, markdown_html(text_of(path))) for path in reports],
     }
 
 
@@ -181,4 +181,4 @@ def _search(folder: Path, table: str) -> Row:
         row["is_best"] = float(row["distance"]) == least[row["column"]]
     text = text_of(folder / f"{table}.md")
     text = text.partition("\n")[2] if text.startswith("# ") else text
-    return {"trials": trials, "importance": markdown(text)}
+    return {"trials": trials, "importance": markdown_html(text)}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import Asked, Board, beside_median, numbers
-from omtl.evidence.board_sharing import counted, sharing
+from omtl.evidence.board import Asked, BoardPlan, beside_median, numbers
+from omtl.evidence.board_sharing import count_sharing, sharing
 from omtl.evidence.board_text import lines
 from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
@@ -27,7 +27,7 @@ LONGER = {
 """Kinds of streams of which one word says too little; the others are shown by their own."""
 
 
-def board(sources: Sources) -> dict[str, Any] | None:
+def board_content(sources: Sources) -> dict[str, Any] | None:
     """Return the page of the default board, or None if it was not played.
 
     Its `rows` are the ranking, with the time relative to the median learner and three lines on each
@@ -37,7 +37,7 @@ def board(sources: Sources) -> dict[str, Any] | None:
     """
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
-    made = from_results(Board(Asked()), sources.results)
+    made = from_results(BoardPlan(Asked()), sources.results)
     config = made.board.config
     names = _names(made.data)
     times, memory = made.ratios, beside_median(made.cells, "bytes")
@@ -64,7 +64,7 @@ def board(sources: Sources) -> dict[str, Any] | None:
         "battles": _battles(made, names) | {"front": points},
         "notes": made.notes,
         "sharing": _titled(gains, names),
-        "shared": counted(gains).to_dict("records"),
+        "shared": count_sharing(gains).to_dict("records"),
         "meta": config,
     }
 

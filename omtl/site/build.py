@@ -18,12 +18,12 @@ from omtl.site.audits import (
     OUTCOME_MARKS,
     OUTCOMES,
     bounds,
-    claims,
+    claims_content,
     evidence,
     proofread,
     readings,
 )
-from omtl.site.board import board
+from omtl.site.board import board_content
 from omtl.site.catalogue import data_sets, learners
 from omtl.site.figures import figure_page
 from omtl.site.papers import papers, totals
@@ -105,7 +105,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         page = f"{kind}-{name}.html"
         return Markup('<a href="{}">{}</a>').format(page, name) if page in names else name
 
-    shared, shown, data = contents(sources)
+    shared, shown, data = site_contents(sources)
     names = {name for name, *_ in shown}
     made = environment()
     made.filters["linked"] = linked
@@ -120,7 +120,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         name: made.get_template(template).render(page=name, **values)
         for name, template, values in shown
     }
-    data["search"] = [entry_of(name, html) for name, html in done.items()] + data.pop("entries")
+    data["search"] = [search_entry(name, html) for name, html in done.items()] + data.pop("entries")
     return done | {
         f"data/{name}.js": as_data(name, content) for name, content in data.items()
     }, copied
@@ -135,7 +135,7 @@ def as_data(name: str, content: Any) -> str:
     return f"data({json.dumps(name)},{text});\n"
 
 
-def entry_of(name: str, html: str) -> dict[str, str]:
+def search_entry(name: str, html: str) -> dict[str, str]:
     """Return a page's entry in the search: its address, title and words."""
 
     def words(tag: str) -> str:
@@ -146,12 +146,12 @@ def entry_of(name: str, html: str) -> dict[str, str]:
     return {"to": name, "title": title, "text": words("main")[:SEARCHED]}
 
 
-def contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str, Any]]:
+def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str, Any]]:
     """Return what all pages share, what each shows, and what the script reads, by name."""
     tables = [table_page(name, sources) for name in sources.tables if sources.runs[name]]
     figures = [figure_page(name, sources) for name in sources.figures]
     figures = [figure for figure in figures if figure["views"]]
-    ledger, audit, ranked = claims(sources), bounds(sources), board(sources)
+    ledger, audit, ranked = claims_content(sources), bounds(sources), board_content(sources)
     all_papers = papers(sources, tables, figures, ledger)
     all_learners, all_data = learners(sources, tables), data_sets(sources)
     all_questions = readings(sources)

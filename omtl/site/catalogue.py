@@ -13,7 +13,16 @@ import data_fetchers
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.reference.transcriptions import transcriptions
 from omtl.site.sources import Sources
-from omtl.site.text import code, docstring, entries, items, markdown, plain, prose, sections
+from omtl.site.text import (
+    code,
+    docstring,
+    docstring_entries,
+    items,
+    markdown_html,
+    plain,
+    prose,
+    sections,
+)
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
 """Sections of a paper's page whose numbered items may concern a learner."""
@@ -57,7 +66,9 @@ def _learner(
         "text": prose(text.replace(cost[1], "") if cost else text),
         "cost": plain(cost[1]) if cost else "",
         "family": prose(inspect.getdoc(module) or ""),
-        "parameters": [(n, k, code(t)) for n, k, t in entries(parts.get("Parameters", ""))],
+        "parameters": [
+            (n, k, code(t)) for n, k, t in docstring_entries(parts.get("Parameters", ""))
+        ],
         "labels": labels,
         "configs": specs,
         "notes": list(_notes(sorted(of_papers), labels, sources)),
@@ -112,7 +123,7 @@ def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[d
         parts = sections(sources.readmes[paper])
         for heading in [heading for heading in parts if heading in NUMBERED]:
             for item in filter(named.search, items(parts[heading])):
-                yield {"paper": paper, "section": heading, "text": markdown(item)}
+                yield {"paper": paper, "section": heading, "text": markdown_html(item)}
 
 
 def data_sets(sources: Sources) -> list[dict[str, Any]]:
@@ -149,7 +160,9 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "folder": data_fetchers.folder_of(module),
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
-        "options": [(n, kind, code(t)) for n, kind, t in entries(of_load.get("Parameters", ""))],
+        "options": [
+            (n, kind, code(t)) for n, kind, t in docstring_entries(of_load.get("Parameters", ""))
+        ],
         "counts": data_fetchers.total_counts(name),
         "configs": configs,
         "columns": columns,

@@ -10,7 +10,7 @@ from typing import Any
 
 from omtl.experiment import descriptions
 from omtl.figures.colours import colours_of
-from omtl.figures.panels.axes import label_of
+from omtl.figures.panels.axes import axis_label
 from omtl.measures.metrics import METRICS
 from omtl.site.sources import Sources
 from omtl.site.text import plain
@@ -100,7 +100,7 @@ def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[st
 
 def _chart(part: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> dict[str, Any]:
     """Return a pair of axes: its lines with their looks or its weights, its labels, its notes."""
-    lines = curves_of(rows)
+    lines = parsed_curves(rows)
     weights: dict[str, list[float]] = {}
     for row in rows:
         if row["kind"] == "weight":
@@ -110,7 +110,7 @@ def _chart(part: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> 
         "title": panel.title,
         "part": part,
         "x": next((row["x_label"] for row in rows if row["x_label"]), ""),
-        "y": label_of(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, ""),
+        "y": axis_label(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, ""),
         "lines": lines,
         "looks": looks_of([line["label"] for line in lines]),
         "names": ", ".join(line["label"] for line in lines if line["kind"] != "published"),
@@ -119,7 +119,7 @@ def _chart(part: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> 
     }
 
 
-def curves_of(rows: list[dict[str, str]]) -> list[Curve]:
+def parsed_curves(rows: list[dict[str, str]]) -> list[Curve]:
     """Return the lines of a pair of axes."""
     found = []
     for (kind, label), points in groupby(rows, key=lambda row: (row["kind"], row["label"])):
@@ -140,7 +140,7 @@ def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
     return [(PAGE_COLOURS[colour], turn) for turn, colour in looks]
 
 
-def learning_curves(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
+def curves_by_cell(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
     """Return the learning curves of a table's cells that figures have, by data and algorithm."""
     found: dict[tuple[str, str], Curve] = {}
     for name, description in sources.figures.items():
@@ -152,7 +152,9 @@ def learning_curves(sources: Sources, table: str, reading: str) -> dict[tuple[st
                 for row in sources.drawn[name]
                 if row["reading"] == reading and row["panel"] == panel.label
             ]
-            curves = {curve["label"]: curve for curve in curves_of(rows) if curve["kind"] == "run"}
+            curves = {
+                curve["label"]: curve for curve in parsed_curves(rows) if curve["kind"] == "run"
+            }
             for line in panel.lines:
                 label = line.label or sources.algorithms[line.algorithm].label
                 if label in curves and line.published:

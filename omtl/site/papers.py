@@ -12,7 +12,7 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.site.audits import tallied
 from omtl.site.sources import Sources
-from omtl.site.text import inline, markdown, sections
+from omtl.site.text import inline, markdown_html, sections
 from omtl.tables.layout import plural
 from omtl.tables.published_results import SHOWN_READINGS
 
@@ -48,8 +48,8 @@ def papers(
                 "name": name,
                 "title": title,
                 "citation": inline(citation),
-                "lead": markdown(lead),
-                "parts": [(heading, markdown(text)) for heading, text in parts.items()],
+                "lead": markdown_html(lead),
+                "parts": [(heading, markdown_html(text)) for heading, text in parts.items()],
                 "tables": [table for table in tables if table["paper"] == paper],
                 "figures": [figure for figure in figures if figure["paper"] == paper],
                 "claims": mine,

@@ -12,12 +12,12 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.explain import command_of, names_of
-from omtl.site.figures import learning_curves
+from omtl.reproduction.explain import cell_names_in, command_of_cell
+from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, yaml_value
 from omtl.site.text import code, plain, slug
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
-from omtl.tables.layout import heads_of, lines_of, plural, subtitle_of, with_texts
+from omtl.tables.layout import heads_of, layout_lines, plural, subtitle_of, with_texts
 from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
@@ -70,7 +70,8 @@ def table_page(name: str, sources: Sources) -> dict[str, Any]:
         "caption": plain(of.caption),
         "views": [_view(run, cells, of) for run, cells in frames],
         "counts": {
-            run.name: counted(cells["verdict"][cells["kind"] != OURS]) for run, cells in frames
+            run.name: count_verdicts(cells["verdict"][cells["kind"] != OURS])
+            for run, cells in frames
         },
         "details": {run.name: _details(run, cells, of, sources) for run, cells in frames},
         "atlas": [
@@ -81,7 +82,7 @@ def table_page(name: str, sources: Sources) -> dict[str, Any]:
     }
 
 
-def counted(verdicts: Iterable[str]) -> dict[str, int]:
+def count_verdicts(verdicts: Iterable[str]) -> dict[str, int]:
     """Return the number of cells with each verdict."""
     tally = Counter(verdicts)
     return {verdict: tally[verdict] for verdict in ALL_VERDICTS if tally[verdict]}
@@ -96,14 +97,14 @@ def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
     meta = run.meta
     request = Request(run.reading, meta.get("repeats"), meta.get("seed", 0), run.selection or None)
     cells = with_texts(with_results(planned(run.table, request), run), of)
-    pairs = zip(each_cell(cells), names_of(cells), strict=True)
+    pairs = zip(each_cell(cells), cell_names_in(cells), strict=True)
     tasks = cells["task"].str.replace("task", ", task ").where(cells["task"] != ALL_TASKS, "")
     spread = cells["published_std"] != ""
     return cells.assign(
         anchor=[f"{slug(run.name)}-{number}" for number in range(len(cells))],
         place=cells["algorithm"] + " on " + cells["dataset"] + tasks,
         printed=cells["published_mean"] + (" ± " + cells["published_std"]).where(spread, ""),
-        command=[command_of(cell, name, of.selection) for cell, name in pairs],
+        command=[command_of_cell(cell, name, of.selection) for cell, name in pairs],
     )
 
 
@@ -134,9 +135,9 @@ def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[
         "name": run.name,
         "subtitle": subtitle_of(cells),
         "heads": heads_of(cells, of),
-        "lines": lines_of(cells, of),
+        "lines": layout_lines(cells, of),
         "notes": listed,
-        "counts": counted(cells["verdict"]),
+        "counts": count_verdicts(cells["verdict"]),
         "strip": _strip(compared(cells)),
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
         "meta": run.meta | run.machine,
@@ -167,7 +168,7 @@ def _details(
     run: PublishedRun, cells: pd.DataFrame, of: TableDescription, sources: Sources
 ) -> dict[str, dict[str, Any]]:
     """Return what each cell opens, by its anchor; what is empty is left out."""
-    curves = {} if run.selection else learning_curves(sources, run.table, run.reading)
+    curves = {} if run.selection else curves_by_cell(sources, run.table, run.reading)
     odd, found = suspects(run.table), {}
     for cell, place in zip(each_cell(cells), places_in(cells), strict=True):
         algorithm, metric = cell.experiment.algorithm, METRICS[cell.metric]

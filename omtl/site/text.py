@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def markdown(text: str) -> Markup:
+def markdown_html(text: str) -> Markup:
     """Return Markdown as HTML; links into the checkout become plain text."""
     html = LINK.sub(r"\1", _markdown.render(text))
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
@@ -107,7 +107,7 @@ def docstring(text: str) -> dict[str, str]:
     return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
-def entries(section: str) -> list[tuple[str, str, str]]:
+def docstring_entries(section: str) -> list[tuple[str, str, str]]:
     """Return the entries of a numpydoc section: names, type and description."""
     found = []
     for part in re.split(r"\n(?=\S)", section.strip("\n")):

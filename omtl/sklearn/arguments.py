@@ -21,7 +21,7 @@ MOST_NAMES = 4096
 """Whole numbers in a range up to this size are looked up in a table."""
 
 
-def classes_of(y: np.ndarray) -> np.ndarray:
+def label_classes(y: np.ndarray) -> np.ndarray:
     """Return the sorted classes that occur; raise ValueError if `y` has no classes."""
     if y.dtype.kind in "biu" and y.size:
         ends = np.array([y.min(), y.max()])
@@ -46,7 +46,7 @@ def two_classes(classes: np.ndarray) -> np.ndarray:
     return classes
 
 
-def labels_of(task: Any, what: str) -> list[Hashable]:
+def task_labels(task: Any, what: str) -> list[Hashable]:
     """Return labels of tasks as plain, hashable objects."""
     plain = task.tolist() if hasattr(task, "tolist") else task
     if isinstance(plain, str | bytes) or not isinstance(plain, Iterable):
@@ -61,22 +61,22 @@ def labels_of(task: Any, what: str) -> list[Hashable]:
     return listed
 
 
-def names_of(tasks: Any) -> tuple[Hashable, ...]:
+def declared_names(tasks: Any) -> tuple[Hashable, ...]:
     """Return the names of declared tasks; raise ValueError if one is repeated or there is none."""
     if isinstance(tasks, set | frozenset):
         raise ValueError("tasks must be ordered, and a set is not: pass a list")
-    names = labels_of(tasks, "tasks")
+    names = task_labels(tasks, "tasks")
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"tasks={names} must be one or more distinct labels")
     return tuple(names)
 
 
-def names_in(task: Any) -> tuple[Hashable, ...]:
+def task_names_in(task: Any) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
     if isinstance(task, np.ndarray) and (narrow := distances(task)) is not None:
         first, distance = narrow
         return tuple(first + place for place in np.flatnonzero(np.bincount(distance)).tolist())
-    names = list(dict.fromkeys(labels_of(task, "task")))
+    names = list(dict.fromkeys(task_labels(task, "task")))
     try:
         return tuple(sorted(names))  # type: ignore[type-var]
     except TypeError:
@@ -106,7 +106,7 @@ def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
             )
         return np.zeros(n, dtype=np.int64)
     narrow = distances(task) if isinstance(task, np.ndarray) else None
-    labels = labels_of(task, "task") if narrow is None else task
+    labels = task_labels(task, "task") if narrow is None else task
     if len(labels) != n:
         raise ValueError(f"task has {len(labels)} entries for {n} examples")
     try:
@@ -173,7 +173,7 @@ def count_rounds(numbers: np.ndarray, n_tasks: int, by_task: bool) -> int:
     return count + bool(met)
 
 
-def counts_of(
+def example_counts(
     given: Any, names: tuple[Hashable, ...], counted: np.ndarray | None
 ) -> tuple[int, ...]:
     """Return the number of examples of each task, as far as known."""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
-from omtl.sklearn.arguments import classes_of, names_of, two_classes
+from omtl.sklearn.arguments import declared_names, label_classes, two_classes
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
@@ -95,7 +95,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         with undone_on_error(self):
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
-            self._begin(X, classes_of(y), task, tasks, whole=True)
+            self._begin(X, label_classes(y), task, tasks, whole=True)
             self._learn(X, y, task, node, ends=True)
         return self
 
@@ -131,7 +131,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             if first or not self._fits(X, y):
                 X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
             if first:
-                known = classes_of(y) if classes is None else np.unique(classes)
+                known = label_classes(y) if classes is None else np.unique(classes)
                 self._begin(X, known, task, tasks, whole=False)
             else:
                 self._check_again(classes, tasks)
@@ -181,7 +181,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         with undone_on_error(self):
             self.n_features_in_ = int(n_features)
             self.__dict__.pop("feature_names_in_", None)
-            names = (0,) if tasks is None else names_of(tasks)
+            names = (0,) if tasks is None else declared_names(tasks)
             self._start(self._shape_of(names, sparse), two_classes(np.unique(classes)), names)
         return self
 
@@ -330,9 +330,9 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         UserError
             If the file is not such a file, or of another learner.
         """
-        from omtl.sklearn.model_file import load
+        from omtl.sklearn.model_file import load_model
 
-        return load(cls, path)
+        return load_model(cls, path)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: everything except compiled code and its addresses."""

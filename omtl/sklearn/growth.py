@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.kernel.resumed_loop import with_room
 from omtl.kernel.rules import Shape
-from omtl.sklearn.arguments import labels_of, names_in, too_large
+from omtl.sklearn.arguments import task_labels, task_names_in, too_large
 from omtl.sklearn.states import arrays_of, each_array
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def new_tasks(stream: TaskStream, task: Any) -> dict[int, Hashable]:
     """Return new tasks by where they occur first; raise ValueError if they cannot be added."""
-    if all(name in stream._number for name in names_in(task)):
+    if all(name in stream._number for name in task_names_in(task)):
         return {}
     known, new = set(stream._number), dict[int, Hashable]()
-    for i, label in enumerate(labels_of(task, "task")):
+    for i, label in enumerate(task_labels(task, "task")):
         if label not in known:
             known.add(label)
             new[i] = label
@@ -35,14 +35,14 @@ def meet(stream: TaskStream, task: Hashable) -> None:
     """Add a task, if it is new."""
     if task is None and len(stream.tasks_) == 1:
         return
-    (label,) = labels_of([task], "task")
+    (label,) = task_labels([task], "task")
     if label not in stream._number:
         add_task(stream, label)
 
 
 def with_task(stream: MultiTaskClassifier, task: Hashable) -> MultiTaskClassifier:
     """Return an estimator that knows the task: this one, or a copy that has it as a new task."""
-    (label,) = labels_of([task], "task")
+    (label,) = task_labels([task], "task")
     if label in stream._number:
         return stream
     twin = copy(stream)
@@ -64,7 +64,7 @@ def add_task(stream: TaskStream, label: Hashable) -> None:
     stream._forget_engine()
 
 
-def add_features(stream: TaskStream, n_features: int) -> None:
+def grow_features(stream: TaskStream, n_features: int) -> None:
     """Add features up to this number, which no example has had yet; for sparse rows only."""
     shape = stream._shape._replace(n_features=n_features)
     stream._state = grown_state(stream, shape)

@@ -60,7 +60,7 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
     write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
-def load(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
+def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
     """Return the estimator of a file.
 
     Raises

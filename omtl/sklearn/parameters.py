@@ -163,7 +163,7 @@ def values_in(text: str) -> Values:
     return WORDS.get(text, f"in {text}"), lambda value: above(value, low) and below(value, high)
 
 
-def entry_of(module: str, doc: str) -> Entry:
+def declared_entry(module: str, doc: str) -> Entry:
     """Return what a learner's docstring declares.
 
     Raises
@@ -198,7 +198,7 @@ class Declared(Mapping[str, Entry]):
         for path in sorted((PACKAGE / "learners").glob("*.py")):
             for each in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(each, ast.ClassDef) and _is_learner(each):
-                    found[each.name] = entry_of(path.stem, ast.get_docstring(each) or "")
+                    found[each.name] = declared_entry(path.stem, ast.get_docstring(each) or "")
         return found
 
     def __getitem__(self, name: str) -> Entry:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from omtl.sklearn.base import MultiTaskClassifier
 
 
-class Step(NamedTuple):
+class ProgressiveStep(NamedTuple):
     """The outcome for one example.
 
     Parameters
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 
 def progressive_validation(
     estimator: MultiTaskClassifier, stream: Iterable[tuple[Any, ...]]
-) -> Iterator[Step]:
+) -> Iterator[ProgressiveStep]:
     """Let an estimator predict each example of a stream, then learn from it.
 
     The errors are those of the harness on the same stream. Nothing is read ahead: an example is
@@ -57,4 +57,4 @@ def progressive_validation(
         score = estimator.learn_one(x, y, *where)
         prediction = estimator._label_of(score) if abs(score) > 0.0 else None
         wrong += prediction != y
-        yield Step(prediction, y, 100.0 * wrong / seen)
+        yield ProgressiveStep(prediction, y, 100.0 * wrong / seen)

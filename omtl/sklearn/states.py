@@ -24,7 +24,7 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     return np.array([square_norms(row[None])[0] for row in X])
 
 
-def part_of(batch: Batch, begin: int, end: int) -> Batch:
+def batch_part(batch: Batch, begin: int, end: int) -> Batch:
     """Return a batch of some examples, whose rows are writable, as compiled code wants them."""
     rows = batch.rows
     if isinstance(rows, SparseRows):

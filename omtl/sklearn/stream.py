@@ -34,19 +34,19 @@ from omtl.sklearn.arguments import (
     check_begun,
     checked,
     count_rounds,
-    counts_of,
+    declared_names,
+    example_counts,
     mixing_of,
-    names_in,
-    names_of,
     nodes_of,
     numbers_of,
     seed_of,
+    task_names_in,
     too_large,
     two_classes,
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, norms_of, part_of
+from omtl.sklearn.states import arrays_of, batch_part, norms_of
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -91,9 +91,9 @@ class TaskStream(BaseEstimator):
     def _begin(self, X: Any, classes: np.ndarray, task: Any, tasks: Any, whole: bool) -> None:
         """Begin the stream of these examples; `whole` if no others follow."""
         if tasks is not None:
-            names = names_of(tasks)
+            names = declared_names(tasks)
         elif task is not None:
-            names = names_in(task)
+            names = task_names_in(task)
         else:
             names = (0,)
         counted: np.ndarray | None = None
@@ -118,7 +118,7 @@ class TaskStream(BaseEstimator):
                 raise ValueError(f"n_rounds={known!r} must be a non-negative whole number")
             shape = shape._replace(n_rounds=int(known))
         if "n_examples" in self.entry.takes:
-            shape = shape._replace(n_examples=counts_of(self.n_examples, names, counted))
+            shape = shape._replace(n_examples=example_counts(self.n_examples, names, counted))
         if "random_state" in self.entry.takes:
             shape = shape._replace(seed=seed_of(self.random_state))
         return shape
@@ -183,7 +183,7 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"classes={classes!r} differ from those of the first call: {self.classes_}"
             )
-        if tasks is not None and names_of(tasks) != self.tasks_:
+        if tasks is not None and declared_names(tasks) != self.tasks_:
             raise ValueError(f"tasks differ from those of the first call: {self.tasks_}")
 
     # How it continues
@@ -206,7 +206,7 @@ class TaskStream(BaseEstimator):
         for begin, end in pairwise(sorted({0, *new, y.size})):
             if begin in new:
                 growth.add_task(self, new[begin])
-            part = part_of(batch, begin, end) if new else batch
+            part = batch_part(batch, begin, end) if new else batch
             scores = self._follow(part, True, ends=ends and end == y.size)
             finite &= bool(np.isfinite(scores).all())
         if not finite:
@@ -263,7 +263,7 @@ class TaskStream(BaseEstimator):
         for begin in range(0, max(n, 1), BLOCK):
             end = min(begin + BLOCK, n)
             manner = Manner(self._by_task, self._holds, learns, ends and end == n)
-            part = part_of(batch, begin, end)
+            part = batch_part(batch, begin, end)
             follow(*stream, part, self._clock, manner, scores[begin:end])
         return scores
 
@@ -303,7 +303,7 @@ class TaskStream(BaseEstimator):
         before = {name: getattr(self._state, name).copy() for name in self.entry.drawn}
         scores = np.empty(batch.task.size)
         for i in range(scores.size):
-            scores[i : i + 1] = self._follow(part_of(batch, i, i + 1), learns=False)
+            scores[i : i + 1] = self._follow(batch_part(batch, i, i + 1), learns=False)
             for name, array in before.items():
                 getattr(self._state, name)[...] = array
         return scores

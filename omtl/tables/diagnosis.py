@@ -14,7 +14,7 @@ from omtl.experiment.descriptions import Diagnosis
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, typed
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, known_readings, labels_of
+from omtl.tables.plan import describe, known_readings, row_labels
 
 
 def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
@@ -32,7 +32,7 @@ def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
             where,
             ("reading", entry.readings, known_readings()),
             ("data set", [entry.dataset], [column.published for column in table.columns]),
-            ("algorithm", entry.algorithms, labels_of(table)),
+            ("algorithm", entry.algorithms, row_labels(table)),
             ("metric", entry.metrics, METRICS),
         )
     return entries

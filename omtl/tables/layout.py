@@ -23,7 +23,7 @@ def plural(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-class Line(NamedTuple):
+class LayoutLine(NamedTuple):
     """A row of a laid-out table: a group's name, or an algorithm with its cells.
 
     The cells are rows of the frame of cells, or None where the table has none.
@@ -52,7 +52,7 @@ class Layout(NamedTuple):
     title: str
     subtitle: str
     heads: list[str]
-    lines: list[Line]
+    lines: list[LayoutLine]
     notes: list[str]
 
     @property
@@ -93,7 +93,7 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
         of.title,
         subtitle_of(cells),
         heads_of(cells, of),
-        lines_of(with_texts(cells, of), of),
+        layout_lines(with_texts(cells, of), of),
         notes,
     )
 
@@ -165,7 +165,7 @@ def heads_of(cells: pd.DataFrame, of: TableDescription) -> list[str]:
     return [text(*head) for head in dict.fromkeys(map(_head, each_cell(cells)))]
 
 
-def lines_of(cells: pd.DataFrame, of: TableDescription) -> list[Line]:
+def layout_lines(cells: pd.DataFrame, of: TableDescription) -> list[LayoutLine]:
     """Return the rows of a table, those of each data set apart if these are blocks."""
     in_blocks = of.blocks == "dataset"
     rows = list(each_cell(cells))
@@ -173,15 +173,15 @@ def lines_of(cells: pd.DataFrame, of: TableDescription) -> list[Line]:
     place = {(row.dataset if in_blocks else "", row.algorithm, _head(row)): row for row in rows}
     lines = []
     for block in dict.fromkeys(block for block, *_ in place):
-        part = [Line(block)] if block else []
+        part = [LayoutLine(block)] if block else []
         group = ""
         for row in of.rows:
             here = tuple(place.get((block, row.label, head)) for head in heads)
             group = row.group or (GROUP_OF_OURS if row.ours else group)
             if any(cell is not None for cell in here):
-                if group and Line(group) not in part:
-                    part.append(Line(group))
-                part.append(Line(row.label, here))
+                if group and LayoutLine(group) not in part:
+                    part.append(LayoutLine(group))
+                part.append(LayoutLine(row.label, here))
         lines += part
     return lines
 

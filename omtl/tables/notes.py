@@ -38,7 +38,7 @@ def notes(cells: pd.DataFrame) -> list[str]:
         *_reasons(cells),
         *_pulled(cells),
         *said_of_repeats(cells),
-        *trends.sentences(cells),
+        *trends.trend_sentences(cells),
         *_better_than_all(cells, of),
         *_findings(cells, of),
         *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
@@ -185,4 +185,8 @@ def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
 def _placebo_test(cells: pd.DataFrame, of: TableDescription) -> Sequence[str]:
     """Return how much of the closest reading a search finds by luck, if that was measured."""
     asked = first_cell(cells)
-    return placebo_test.sentences(of.id, asked.reading) if asked.selection == of.selection else []
+    return (
+        placebo_test.placebo_sentences(of.id, asked.reading)
+        if asked.selection == of.selection
+        else []
+    )

@@ -208,7 +208,7 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     return path
 
 
-def sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
+def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
     """Return how much of a table under a reading is luck, in a sentence, if measured."""
     path = results / "readings" / f"{table}.luck.csv"
     if not path.exists():

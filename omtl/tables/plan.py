@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import (
 from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.readings import Reading, check_questions, questions
-from omtl.experiment.schema import State, check_names, choose, read_file, state_of, typed
+from omtl.experiment.schema import State, check_names, choose, file_state, read_file, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 
@@ -53,7 +53,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     path = known[choose(kind, name, list(known))]
     if kind == "figure":
         return read_file(FILES[kind], path)
-    return _described(path, state_of(path))
+    return _described(path, file_state(path))
 
 
 @cache
@@ -68,7 +68,7 @@ def _described(path: Path, _: State) -> TableDescription:
     return description
 
 
-def labels_of(table: TableDescription) -> list[str]:
+def row_labels(table: TableDescription) -> list[str]:
     """Return what the rows of a table are called, without the headings of groups."""
     return [row.label for row in table.rows if not row.group]
 
@@ -84,7 +84,7 @@ def _check_table(table: TableDescription, where: str) -> None:
     check_names(
         where,
         ("metric", [table.metric], METRICS),
-        ("row", rows, labels_of(table)),
+        ("row", rows, row_labels(table)),
         ("column", columns, [column.published for column in table.columns]),
         ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
     )

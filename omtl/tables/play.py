@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.compute.engine import Outcome, run
+from omtl.compute.engine import Outcome, run_units
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
@@ -58,7 +58,7 @@ def stages(cell: Any, load: Load) -> list[Stage]:
     return [*found, Stage(experiment, cell.asked_repeats, True)]
 
 
-def searched(cell: Any, load: Load) -> tuple[Any, list[Unit]]:
+def left_by_search(cell: Any, load: Load) -> tuple[Any, list[Unit]]:
     """Return a cell with the points that its search left, and the units that the search lacks.
 
     The cell is as it was where units are lacking, or its grid is not searched.
@@ -125,7 +125,7 @@ def units_of(cells: pd.DataFrame, load: Load = lambda _: [], every: bool = False
     return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
 
 
-def play(cells: pd.DataFrame, request: Request) -> Outcome:
+def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
     Cells that are too slow are left out unless the request includes them.
@@ -144,5 +144,5 @@ def play(cells: pd.DataFrame, request: Request) -> Outcome:
         units = [unit for unit in units_of(cells, Loaded(request.store)) if unit.key not in asked]
         if not units:
             return outcome
-        outcome.add(run(units, request.store, request.parallel))
+        outcome.add(run_units(units, request.store, request.parallel))
         asked |= {unit.key for unit in units}

@@ -46,7 +46,7 @@ coincidence, at most; 0 for what arithmetic rules out, empty where none can be g
 """
 
 
-class Outcome(NamedTuple):
+class ProofreadOutcome(NamedTuple):
     """The extent of a check on a table, and what it finds.
 
     `expected` is how many findings chance gives, for checks that count coincidences.
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
     findings: list[Finding]
 
 
-def finding(of: str, cell: Printed, chance: float | None, says: str) -> Finding:
+def printed_finding(of: str, cell: Printed, chance: float | None, says: str) -> Finding:
     """Return what a check finds odd about a printed cell."""
     return {
         "of": of,
@@ -71,7 +71,7 @@ def finding(of: str, cell: Printed, chance: float | None, says: str) -> Finding:
 # Rows that repeat each other
 
 
-def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed]]:
+def printed_rows(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed]]:
     """Return a table's rows with their cells: by task in each data set, or else by data set."""
     cells = list(cells)
     by_task = len({cell["task"] for cell in cells}) > 1
@@ -82,7 +82,7 @@ def rows_of(cells: Iterable[Printed]) -> dict[tuple[str, ...], dict[str, Printed
     return rows
 
 
-def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
+def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> ProofreadOutcome:
     """Find pairs of rows that agree to one unit of the last digit, in all cells or all but one.
 
     One of four or more cells may differ; of three all must agree. The chance given for a pair is
@@ -92,7 +92,7 @@ def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     the pairs, of the chance with the true differences as printed.
     """
     pairs, expected, found = 0, 0.0, []
-    rows = rows_of(cell for cell in cells if cell["std"])
+    rows = printed_rows(cell for cell in cells if cell["std"])
     for (one, of), (other, to) in combinations(rows.items(), 2):
         twins = [(of[key], to[key]) for key in of if key in to]
         if one[0] != other[0] or len(twins) < 3:
@@ -109,8 +109,8 @@ def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
         if alike.sum() >= needed and chance < LEVEL:
             for mine, yours in ((0, 1), (1, 0)):
                 says = _repeats(twins[0][yours], other if yours else one, twins, alike, chance)
-                found += [finding(MEAN, twin[mine], chance, says) for twin in twins]
-    return Outcome(f"{pairs} pairs of rows", f"{expected:.2g} pairs", found)
+                found += [printed_finding(MEAN, twin[mine], chance, says) for twin in twins]
+    return ProofreadOutcome(f"{pairs} pairs of rows", f"{expected:.2g} pairs", found)
 
 
 def _agree(away: np.ndarray, units: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def _repeats(
 # Numbers that cannot be
 
 
-def impossible(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
+def impossible(cells: Sequence[Printed], asked: TableDescription) -> ProofreadOutcome:
     """Find means and spreads that so many runs on so many examples cannot give.
 
     The paper must give the number of examples. A mean of percentages of n
@@ -174,14 +174,14 @@ def impossible(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
             spread = f" with a {says.spread} of {std}" if std else ""
             more = "; if the paper means a standard deviation, they can" if if_deviation else ""
             text = f"{runs} {what} cannot have the mean {mean}{spread}{more}"
-            found.append(finding(SPREAD, cell, 0.0, text))
-    return Outcome(f"{tested} cells", "", found)
+            found.append(printed_finding(SPREAD, cell, 0.0, text))
+    return ProofreadOutcome(f"{tested} cells", "", found)
 
 
 # Spreads that are too small
 
 
-def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
+def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> ProofreadOutcome:
     """Find spreads of percentages that are far below those of the other rows of their column.
 
     Spreads are taken relative to that of a coin with the same mean, and compared with the median of
@@ -198,17 +198,17 @@ def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     chances = holm(special.fdtr(asked.printed_repeats - 1, asked.printed_repeats - 1, share**2))
     says = "the spread is {:.2f} times the median of the other rows of its column"
     found = [
-        finding(SPREAD, cell, float(chance), says.format(part))
+        printed_finding(SPREAD, cell, float(chance), says.format(part))
         for cell, part, chance in zip(cells, share, chances, strict=True)
         if chance < LEVEL
     ]
-    return Outcome(f"{len(cells)} cells", "", found)
+    return ProofreadOutcome(f"{len(cells)} cells", "", found)
 
 
 # Marks of the best
 
 
-def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
+def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> ProofreadOutcome:
     """Find numbers set in bold that are not the best of their column, and best ones that are not.
 
     Of several best ones one in bold is enough. The marks are as the paper's text has them
@@ -217,7 +217,7 @@ def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
     """
     bold = asked.print.bold
     if not bold:
-        return Outcome("0 columns", "", [])
+        return ProofreadOutcome("0 columns", "", [])
     sign = METRICS[asked.metric].sign
     columns: dict[str, list[Printed]] = {}
     for cell in cells:
@@ -229,14 +229,14 @@ def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> Outcome:
         marked = [cell for cell in column if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
         wrong = [cell for cell in marked if float(cell["mean"]) != float(best["mean"])]
-        found += [finding(MARK, cell, None, f"bold, but {better}") for cell in wrong]
+        found += [printed_finding(MARK, cell, None, f"bold, but {better}") for cell in wrong]
         if len(wrong) == len(marked):
             says = "the best of its column and not bold, though other columns have bold numbers"
-            found.append(finding(MARK, best, None, says))
-    return Outcome(f"{len(columns)} columns", "", found)
+            found.append(printed_finding(MARK, best, None, says))
+    return ProofreadOutcome(f"{len(columns)} columns", "", found)
 
 
-CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], Outcome]] = {
+CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], ProofreadOutcome]] = {
     "repeated row": repeated_rows,
     "impossible": impossible,
     "small spread": small_spreads,
@@ -245,7 +245,7 @@ CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], Outcome]] = {
 
 
 @cache
-def outcomes(table: str) -> dict[str, Outcome]:
+def proofread_outcomes(table: str) -> dict[str, ProofreadOutcome]:
     """Return the outcome of each check on a published table."""
     cells, asked = published(table), describe("table", table)
     return {name: check(cells, asked) for name, check in CHECKS.items()}
@@ -257,7 +257,7 @@ def suspects(table: str, *parts: str) -> dict[Place, list[Finding]]:
     Findings may be limited to some parts of a cell, such as its `MEAN`.
     """
     found: dict[Place, list[Finding]] = {}
-    for outcome in outcomes(table).values():
+    for outcome in proofread_outcomes(table).values():
         for one in outcome.findings:
             if not parts or one["of"] in parts:
                 found.setdefault(place_of(one), []).append(one)
@@ -279,9 +279,9 @@ def by_row(findings: Iterable[Finding]) -> list[str]:
     ]
 
 
-def sentences(table: str) -> Iterator[str]:
+def proofread_sentences(table: str) -> Iterator[str]:
     """Yield one line per check of a table, and per finding, by row."""
-    for check, outcome in outcomes(table).items():
+    for check, outcome in proofread_outcomes(table).items():
         expected = f"; chance gives {outcome.expected}" if outcome.expected else ""
         yield f"{table}, {check}: {outcome.tested}, {len(outcome.findings)} suspect{expected}"
         for text in by_row(outcome.findings):
@@ -297,7 +297,7 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     every = [
         ({"table": table, "check": check}, outcome)
         for table in tables
-        for check, outcome in outcomes(table).items()
+        for check, outcome in proofread_outcomes(table).items()
     ]
     cells = [{**place, **one} for place, outcome in every for one in outcome.findings]
     checks = [
@@ -313,4 +313,6 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
         "proofread.csv": as_csv(pd.DataFrame(cells)),
         "proofread.checks.csv": as_csv(pd.DataFrame(checks)),
     }
-    return [line for table in tables for line in sentences(table)], write_all(results, texts)
+    return [line for table in tables for line in proofread_sentences(table)], write_all(
+        results, texts
+    )

@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from omtl.tables.escape import for_latex, for_markdown, one_line
-from omtl.tables.layout import SUSPECT, Layout, Line
+from omtl.tables.layout import SUSPECT, Layout, LayoutLine
 from omtl.tables.verdict import COMPATIBLE, MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
@@ -61,7 +61,7 @@ def turned(layout: Layout) -> Layout:
     datasets = {head.rpartition(" ")[0] for head in layout.heads}
     labels = [head.rpartition(" ")[2] if len(datasets) == 1 else head for head in layout.heads]
     columns = zip(*(line.cells for line in rows), strict=True)
-    lines = [Line(label, cells) for label, cells in zip(labels, columns, strict=True)]
+    lines = [LayoutLine(label, cells) for label, cells in zip(labels, columns, strict=True)]
     return layout._replace(heads=[line.label for line in rows], lines=lines)
 
 
@@ -105,7 +105,7 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
     return grid
 
 
-def markdown(layout: Layout) -> str:
+def layout_markdown(layout: Layout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
     title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]

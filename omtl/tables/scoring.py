@@ -16,7 +16,7 @@ from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
-from omtl.tables.play import searched
+from omtl.tables.play import left_by_search
 from omtl.tables.verdict import MISSING, OURS, Printed, difference, judge, spreads
 from omtl.util.errors import UserError
 
@@ -205,7 +205,7 @@ def _number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str,
     Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
     each repeat has its own draw, each repeat uses the alternative that the rule prefers.
     """
-    cell, lacking = searched(cell, load)
+    cell, lacking = left_by_search(cell, load)
     if lacking:
         known = cell.too_slow or "the search is not done"
         return _lacking(cell, why_lacking(lacking, 0, failed, known))

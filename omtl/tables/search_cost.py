@@ -13,7 +13,7 @@ from omtl.experiment.selection import costs
 from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
-from omtl.tables.play import play, searched, stages
+from omtl.tables.play import left_by_search, play_cells, stages
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -47,7 +47,7 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
     rows = []
     for _, same in whole.groupby(["dataset", "name"], sort=False):
         both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
-        outcome = play(both, request)
+        outcome = play_cells(both, request)
         if outcome.failed:
             raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
         full, halved = each_cell(both)
@@ -70,7 +70,7 @@ def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
         ]
         return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
 
-    (whole, best), (found, chosen) = end(full), end(searched(halved, load)[0])
+    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, load)[0])
     plays = sum(
         experiment.protocol.share * repeats * len(experiment.points)
         for experiment, repeats, _ in stages(halved, load)

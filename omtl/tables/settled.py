@@ -12,7 +12,7 @@ import pandas as pd
 from omtl.compute.engine import Outcome
 from omtl.measures.sequential import reach_of_rest
 from omtl.tables.cells import each_cell
-from omtl.tables.play import play
+from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import printed_of, scored
 from omtl.tables.verdict import JUDGED, Printed, difference
@@ -53,7 +53,7 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
     outcome, done, left = Outcome(), [], cells
     for count in _counts(cells):
         part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
-        outcome.add(play(part, request))
+        outcome.add(play_cells(part, request))
         judged = scored(part, request.store, outcome.failed)
         total = left["asked_repeats"].to_numpy()
         why = [_why_to_stop(c, n) for c, n in zip(each_cell(judged), total, strict=True)]

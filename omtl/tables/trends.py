@@ -84,7 +84,7 @@ def _test(group: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def sentences(cells: pd.DataFrame) -> list[str]:
+def trend_sentences(cells: pd.DataFrame) -> list[str]:
     """Return a sentence for each row and column that lies off print, and one on the ±'s."""
     found = []
     tested = trends(cells)
@@ -106,7 +106,7 @@ def sentences(cells: pd.DataFrame) -> list[str]:
     return found
 
 
-def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
+def trend_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.trends.csv``, as text."""
     forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), "{:.4f}")
     forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), "{:.4g}")

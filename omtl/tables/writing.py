@@ -16,7 +16,7 @@ from omtl.experiment.specs import Spec
 from omtl.tables import trends
 from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
 from omtl.tables.layout import Layout, counts
-from omtl.tables.render import claims_markdown, markdown
+from omtl.tables.render import claims_markdown, layout_markdown
 from omtl.tables.scoring import QUANTITIES
 from omtl.util.files import write_whole
 from omtl.util.host import host
@@ -131,7 +131,7 @@ GROUPS = ("algorithm", "dataset", "protocol", "network")
 """The configs of an experiment."""
 
 
-def described(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
+def describe_cells(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
     """Return what determines a table: its reading, and each resolved config once.
 
     `experiments` has, for each cell, the indices of its configs in the lists of `configs`.
@@ -231,14 +231,14 @@ def write_table(
     reading = first_cell(cells).reading
     of_all = {
         "csv": as_rows(cells),
-        "trends.csv": trends.as_rows(cells),
+        "trends.csv": trends.trend_rows(cells),
         "claims.csv": claims,
     }
     config = Reading.of(description_of(cells).paper, reading)
     of_this = {
-        "md": markdown(layout) + claims_markdown(claims),
+        "md": layout_markdown(layout) + claims_markdown(claims),
         "repeats.csv": as_csv(raw_repeats(cells)),
-        "meta.json": as_json(described(cells, config), 3) + "\n",
+        "meta.json": as_json(describe_cells(cells, config), 3) + "\n",
     }
     shared = {folder / f"{stem_of(cells)}.{form}": rows for form, rows in of_all.items()}
     for path, rows in shared.items():

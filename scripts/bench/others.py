@@ -12,7 +12,7 @@ from river import linear_model, optim
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
-from omtl.reference import Given, baselines, interaction, network
+from omtl.reference import GivenExample, baselines, interaction, network
 from omtl.reference.transcriptions import steps_of, transcriptions
 from scripts.bench.ours import ETA, Play
 from scripts.bench.streams import Rows
@@ -38,7 +38,9 @@ def in_numpy(ready: Play) -> Contender | None:
     (X, y), stream = ready.rows(), ready.stream
     rows = X if isinstance(X, np.ndarray) else X.toarray()
     examples = zip(rows, y, ready.examples.task[stream.example], stream.node, strict=True)
-    events = [Given(x, float(label), int(task), int(node)) for x, label, task, node in examples]
+    events = [
+        GivenExample(x, float(label), int(task), int(node)) for x, label, task, node in examples
+    ]
     rounds = [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
 
     def call() -> int:

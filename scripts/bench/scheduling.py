@@ -51,9 +51,9 @@ def seconds_of_engine(name: str, units: list[Unit]) -> float:
     parallel = resolve_jobs(load_option("parallel", name), WORKERS)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        engine.run(units[:WORKERS], store, parallel, quiet=True)
+        engine.run_units(units[:WORKERS], store, parallel, quiet=True)
         began = time.perf_counter()
-        outcome = engine.run(units[WORKERS:], store, parallel, quiet=True)
+        outcome = engine.run_units(units[WORKERS:], store, parallel, quiet=True)
         seconds = time.perf_counter() - began
     if outcome.computed != len(units) - WORKERS:
         raise RuntimeError(f"{name}: {next(iter(outcome.failed.values())).reason}")

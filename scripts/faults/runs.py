@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from omtl.compute.store import FILE, Store
-from omtl.experiment.new_files import make
+from omtl.experiment.new_files import make_files
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
 
@@ -74,7 +74,7 @@ class Place:
 
     def write_experiment(self) -> None:
         """Write a paper of the user's own, with a table of two algorithms."""
-        make("paper", "mini", self.folder)
+        make_files("paper", "mini", self.folder)
         with self._table.open("a", encoding="utf-8") as file:
             file.write("baselines: none\nplays: 0\n")
 

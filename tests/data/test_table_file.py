@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import data_fetchers
-from data_fetchers.table_file import Table
+from data_fetchers.table_file import TasksOfTable
 from omtl.util.errors import UserError
 
 
@@ -34,10 +34,10 @@ def written(path: Path, tasks: list[str], **columns: list[Any]) -> Path:
     return path
 
 
-def loaded(path: Path, **options: Any) -> Table:
+def loaded(path: Path, **options: Any) -> TasksOfTable:
     """Load a table."""
     tasks = data_fetchers.load("table_file", path=str(path), **options)
-    assert isinstance(tasks, Table)
+    assert isinstance(tasks, TasksOfTable)
     return tasks
 
 

@@ -102,7 +102,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     good = small("pm").repeats(0, 4)
     units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair]
     limits = limited(backend, unit_seconds=25, unit_mib=1200)
-    outcome = engine.run(units, store, limits, quiet=True)
+    outcome = engine.run_units(units, store, limits, quiet=True)
     for unit in bad:
         name = unit.algorithm.name
         if name in SAYS:
@@ -121,7 +121,7 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
 def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:
     """One that dies does not take the run with it; nothing that it changes is seen by others."""
     units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
-    outcome = engine.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert SAYS["dies"] in outcome.failed[units[0].key].reason
     assert outcome.computed == 1
 
@@ -133,9 +133,9 @@ def test_processes_of_an_earlier_run_do_not_keep_its_folder(
     """As in a session that changes the folder of one's own between two runs."""
     folder = os.environ[user_folder.VARIABLE]
     monkeypatch.delenv(user_folder.VARIABLE)
-    assert engine.run(small("pm").repeats(0, 2), store, limited("loky"), True).computed == 2
+    assert engine.run_units(small("pm").repeats(0, 2), store, limited("loky"), True).computed == 2
     monkeypatch.setenv(user_folder.VARIABLE, folder)
-    outcome = engine.run([unit_of(mine.stem, "well")], store, limited("loky"), quiet=True)
+    outcome = engine.run_units([unit_of(mine.stem, "well")], store, limited("loky"), quiet=True)
     assert outcome.computed == 1, outcome.failed
 
 
@@ -157,7 +157,7 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
 
     _code_of.cache_clear()
     units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    engine.run(units, store, SERIAL, quiet=True)
+    engine.run_units(units, store, SERIAL, quiet=True)
     diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
     assert len(diverged) == 5
     assert diverged[3] > 0
@@ -182,7 +182,7 @@ units = small("pm").repeats(0, 100_000)
 limits = {"unit_seconds": 60} if sys.argv[1] == "apart" else {}
 name = "threads" if sys.argv[1] == "apart" else sys.argv[1]
 parallel = resolve_jobs({**load_option("parallel", name), **limits}, 2)
-engine.run(units, Store(Path(sys.argv[2])), parallel, quiet=True)
+engine.run_units(units, Store(Path(sys.argv[2])), parallel, quiet=True)
 """
 
 

@@ -19,25 +19,24 @@ from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
     Asked,
-    Board,
+    BoardPlan,
     at_edge,
-    audit,
+    audit_choices,
     code_of_learner,
     ranking,
-    read,
+    read_cells,
     stream_of,
 )
-from omtl.evidence.board_sharing import counted, sharing
+from omtl.evidence.board_sharing import count_sharing, sharing
 from omtl.evidence.board_text import decided
 from omtl.evidence.comparisons import LEVEL, compare_pairs
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.correction import holm
-from omtl.reproduction.board import from_results, make, write
-from omtl.reproduction.submission import digest, joined, submissions
-from omtl.reproduction.submission import write as write_entry
-from omtl.reproduction.submission_replay import submit, verify
+from omtl.reproduction.board import from_results, make_board, write_board
+from omtl.reproduction.submission import digest, joined, submissions, write_submission
+from omtl.reproduction.submission_replay import check_submission, replayed_submission
 from omtl.util import paths
 from omtl.util.paths import ROOT
 
@@ -115,7 +114,7 @@ def test_decided_as_compare_does() -> None:
 
 def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
     """What is left out is named with a reason."""
-    config, board = load_option("board", "default"), Board(Asked())
+    config, board = load_option("board", "default"), BoardPlan(Asked())
     assert set(options("dataset")) <= {*config["data"], *config["no_data"]}
     assert not config["data"].keys() & config["no_data"].keys()
     assert not set(config["no_entrant"]) & set(board.entrants)
@@ -128,18 +127,18 @@ def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Board, Store]:
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[BoardPlan, Store]:
     """Return a small board, played."""
     store = Store(tmp_path_factory.mktemp("store"))
-    board = Board(SMALL)
+    board = BoardPlan(SMALL)
     board.play(store, SERIAL)
     return board, store
 
 
-def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
+def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     """It is written the same whenever it is made of the same units; times stay."""
     board, store = played
-    made = make(board, SERIAL, store)
+    made = make_board(board, SERIAL, store)
     assert made.ranking["algorithm"].tolist()[0] in SMALL.learners
     assert set(made.ranking["label"]) == {"PA", "PM", "DOM-I (full)"}
     held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
@@ -153,13 +152,16 @@ def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
         assert 1 < len(curve) == len(seen) <= POINTS
         assert curve[-1] == pytest.approx(row.mean, rel=1e-3)  # the curve ends in the number
-    first = {path.name: path.read_bytes() for path in write(made, tmp_path)}
-    again = {path.name: path.read_bytes() for path in write(make(board, SERIAL, store), tmp_path)}
+    first = {path.name: path.read_bytes() for path in write_board(made, tmp_path)}
+    again = {
+        path.name: path.read_bytes()
+        for path in write_board(make_board(board, SERIAL, store), tmp_path)
+    }
     assert again == first
     lines = first["times.csv"].decode().splitlines()
     kept = [*lines[:1], lines[1].rsplit(",", 1)[0] + ",77", *lines[3:]]
     (tmp_path / "times.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    write(made, tmp_path)
+    write_board(made, tmp_path)
     written = (tmp_path / "times.csv").read_text(encoding="utf-8").splitlines()
     assert written == [lines[0], kept[1], *lines[2:]]
 
@@ -167,8 +169,10 @@ def test_a_small_board(played: tuple[Board, Store], tmp_path: Path) -> None:
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """What is stored is not computed again."""
     store = Store(tmp_path)
-    part = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(store, SERIAL)
-    rest = Board(Asked(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
+    part = BoardPlan(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(
+        store, SERIAL
+    )
+    rest = BoardPlan(Asked(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
     assert (part.computed, rest.reused, rest.computed) == (2, 2, 2)
 
 
@@ -192,20 +196,20 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
         "diverged": np.zeros(9),
         "seen": np.arange(10, 50, 10),
     }
-    found = audit([Result(arrays, {})], experiment, SelectionSpec.named("progressive"))
+    found = audit_choices([Result(arrays, {})], experiment, SelectionSpec.named("progressive"))
     assert found == {"edge": pytest.approx(1 / 3), "ties": pytest.approx(1 / 3)}
-    assert audit([], experiment, SelectionSpec.named("prefix")) == {}
+    assert audit_choices([], experiment, SelectionSpec.named("prefix")) == {}
 
 
-def test_a_subset_has_a_ranking_of_its_own(played: tuple[Board, Store]) -> None:
+def test_a_subset_has_a_ranking_of_its_own(played: tuple[BoardPlan, Store]) -> None:
     """The rating is relative to those that compete."""
     board, store = played
-    cells = make(board, SERIAL, store).cells
+    cells = make_board(board, SERIAL, store).cells
     two = ranking(cells[cells["algorithm"] != "dom1"], "error")
     assert two["elo"].sum() == pytest.approx(2 * CENTRE, abs=0.2)
 
 
-def test_the_command_of_a_cell_makes_its_number(played: tuple[Board, Store]) -> None:
+def test_the_command_of_a_cell_makes_its_number(played: tuple[BoardPlan, Store]) -> None:
     """`omtl run` with the words that the board names plays the very units."""
     from omtl.experiment.composition import composed
 
@@ -216,10 +220,10 @@ def test_the_command_of_a_cell_makes_its_number(played: tuple[Board, Store]) -> 
     assert [u.key for u in units] == [u.key for u in board.units["joining_tasks", "pa"]]
 
 
-def test_what_is_outdated_is_not_mixed(played: tuple[Board, Store]) -> None:
+def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
     """An entry counts where it was played on the very streams of the board."""
     board, store = played
-    cells = make(board, SERIAL, store).cells
+    cells = make_board(board, SERIAL, store).cells
     rows = cells[cells["algorithm"] == "pm"].assign(algorithm="mine", label="Mine")
     content = {"learner": "mine", "cells": rows.to_dict("records")}
     both, notes = joined(cells, [content])
@@ -255,13 +259,13 @@ def test_what_sharing_gains() -> None:
     found = sharing(cells, {"F": {"alone": "a", "pooled": "p", "shared": "s"}})
     assert found["outcome"].tolist() == ["equivalent", "better"] * 2
     assert found["ratio"].tolist() == pytest.approx([1.02, 0.51] * 2, rel=1e-3)
-    assert counted(found)["equivalent"].tolist() == [2, 0]
+    assert count_sharing(found)["equivalent"].tolist() == [2, 0]
 
 
-def test_streams_are_the_same_for_all_learners(played: tuple[Board, Store]) -> None:
+def test_streams_are_the_same_for_all_learners(played: tuple[BoardPlan, Store]) -> None:
     """Their hash is of the rows and the options; a change of code leaves it as it is."""
     board, store = played
-    cells = make(board, SERIAL, store).cells
+    cells = make_board(board, SERIAL, store).cells
     assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
     unit = replace(board.units["joining_tasks", "pa"][0])
     rule = SelectionSpec.named("progressive")
@@ -296,19 +300,21 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_board_is_read_where_it_was_written(
-    played: tuple[Board, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    played: tuple[BoardPlan, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here, also where no table was; and an entry counts on the board for which it was written."""
     board, store = played
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    write(make(board, SERIAL, store), tmp_path / "board")
-    content = submit(Board(Asked(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store)
+    write_board(make_board(board, SERIAL, store), tmp_path / "board")
+    content = replayed_submission(
+        BoardPlan(Asked(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store
+    )
     for name, on in (("one", "default"), ("two", "other")):
         entry = {**content, "learner": name, "board": on}
         for cell in entry["cells"]:
             cell["algorithm"] = name
-        write_entry({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
-    ranked = from_results(Board(Asked())).ranking
+        write_submission({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
+    ranked = from_results(BoardPlan(Asked())).ranking
     assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
 
 
@@ -318,7 +324,7 @@ KEPT = ROOT / "results" / "board"
 @pytest.mark.repository
 def test_kept_numbers_agree() -> None:
     """The ranking that is kept follows from the cells that are kept."""
-    cells, _ = joined(read(KEPT / "cells.csv"), submissions(KEPT / "submissions"))
+    cells, _ = joined(read_cells(KEPT / "cells.csv"), submissions(KEPT / "submissions"))
     kept = pd.read_csv(KEPT / "ranking.csv")
     assert ranking(cells, "error")["elo"].tolist() == pytest.approx(kept["elo"].tolist(), abs=0.1)
 
@@ -331,7 +337,7 @@ def test_kept_numbers_agree() -> None:
 def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample of each is replayed; what has changed since is told, and not mixed."""
     monkeypatch.delenv("OMTL_OWN", raising=False)
-    told, _ = verify(path, n_numbers=3)
+    told, _ = check_submission(path, n_numbers=3)
     assert not [line for line in told if line.startswith("different")]
 
 

@@ -29,7 +29,7 @@ from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
-from omtl.tables.render import latex, markdown
+from omtl.tables.render import latex, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.writing import as_rows
@@ -77,7 +77,7 @@ def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]
         (["run", "seed=1", "--jobs", "2"], "omtl run: unknown arguments: --jobs 2; see omtl run"),
     ]:
         with pytest.raises(SystemExit) as ended:
-            _main.parse(words)
+            _main.parse_options(words)
         assert ended.value.code == WRONG_USE
         assert told in capsys.readouterr().err
 
@@ -174,10 +174,10 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     table = small_table(monkeypatch)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     name = "PA on Synthetic"
-    before = explain.explain("dom-table1", name, wanted)
+    before = explain.explain_cell("dom-table1", name, wanted)
     assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
     assert not reproduce.play_table("dom-table1", wanted, name).outcome.failed
-    after = explain.explain("dom-table1", name, wanted, full=True)
+    after = explain.explain_cell("dom-table1", name, wanted, full=True)
     assert (after["from"], after["repeats"]) == ("the store", 2)
     [experiment] = table["experiment"][table["algorithm"] == "PA"]
     units = experiment.repeats(0, 2)
@@ -194,7 +194,7 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("table", sorted(plan.descriptions("table")))
 def test_cells_have_names_of_their_own(table: str) -> None:
     """No two cells of a table are called the same."""
-    names = explain.names_of(planned(table, Request("as_written")))
+    names = explain.cell_names_in(planned(table, Request("as_written")))
     assert len(names) == len(set(names))
 
 
@@ -203,14 +203,14 @@ def test_units_of_changed_code_are_computed_again(
 ) -> None:
     """Only those of the learner whose code changed."""
     ours, other = small("pm"), small("pa")
-    engine.run([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
+    engine.run_units([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
     honest = code.code_version
     monkeypatch.setattr(
         "omtl.experiment.unit.code_version",
         lambda module: "0" * 64 if module.endswith("perceptron") else honest(module),
     )
     again = [*small("pm").repeats(0, 2), *small("pa").repeats(0, 2)]
-    outcome = engine.run(again, store, SERIAL, quiet=True)
+    outcome = engine.run_units(again, store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 2)
 
 
@@ -221,13 +221,13 @@ def test_a_cell_that_diverged_is_shown_as_such(
     table = small_table(monkeypatch)
     patch = {"algorithm.pm.fixed": {"margin": 1.0}, "algorithm.pm.grid": {"eta": [1e308]}}
     table = table.assign(experiment=[one.patched(patch) for one in table["experiment"]])
-    engine.run(units_of(table), store, SERIAL, quiet=True)
+    engine.run_units(units_of(table), store, SERIAL, quiet=True)
     cells = scored(table, store)
     layout = lay_out(cells, notes(cells))
     rows = as_rows(cells).set_index("algorithm")
     assert rows.loc["PM", ["ours_mean", "ours_std", "delta"]].tolist() == ["", "", ""]
     assert float(rows.loc["PA", "ours_mean"]) < 50.0
-    assert "**diverged** off" in markdown(layout)
+    assert "**diverged** off" in layout_markdown(layout)
     assert "& diverged" in latex(layout)
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
 
@@ -237,16 +237,16 @@ def test_a_table_is_exported_with_its_raw_repeats(
 ) -> None:
     """The same numbers in all forms, and a row for each repeat."""
     table = small_table(monkeypatch)
-    engine.run(units_of(table), store, SERIAL, quiet=True)
+    engine.run_units(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
-    done = export.export("dom-table1", wanted, tmp_path)
+    done = export.export_files("dom-table1", wanted, tmp_path)
     assert str(done).endswith("; from the store")
     paths = done.paths
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.typed(rows), of_parquet)
+    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
     assert of_parquet["ours_mean"].mean() > 0.0 and of_parquet["n_repeats"].dtype == "Int64"
     assert of_parquet["verdict"].tolist() == rows["verdict"].tolist()
     repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")
@@ -278,9 +278,9 @@ def test_exports_do_not_overwrite_each_other(
 ) -> None:
     """Files carry the names of another reading and rule, as those of tables do."""
     table = small_table(monkeypatch)
-    engine.run(units_of(table), store, SERIAL, quiet=True)
+    engine.run_units(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(reading, 2, 0, selection, store=store)
-    paths = export.export("dom-table1", wanted, tmp_path).paths
+    paths = export.export_files("dom-table1", wanted, tmp_path).paths
     endings = {path.name.removeprefix(f"{stem}.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
 
@@ -296,7 +296,7 @@ def test_a_config_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_learner_and_data_set_can_be_cited() -> None:
     """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
-    known = citations.entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
+    known = citations.bibtex_entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
     algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
     used = {key for algorithm in algorithms for key in algorithm.cites}
     assert used | set(citations.PAPERS.values()) == set(known)

@@ -16,9 +16,9 @@ from miniature import AS_WRITTEN, SERIAL, small
 from omtl.commands import _main
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import (
+    comparison_notes,
     default_selection,
     judge_learners,
-    notes_on,
     play_learners,
 )
 from omtl.evidence.comparisons import UNDECIDED, WORSE
@@ -201,7 +201,7 @@ def test_a_learner_behind_majority_is_warned_of() -> None:
     def notes(*names: str, metric: str = "error", of: str = FRESH_DRAWS) -> list[str]:
         rows = [{"algorithm": name, "label": name.title()} for name in names]
         full = [row | {"values": numbers[row["algorithm"]], "repeats_are_of": of} for row in rows]
-        return notes_on(judge_learners(full, METRICS[metric]))
+        return comparison_notes(judge_learners(full, METRICS[metric]))
 
     beaten = notes("mine", "majority", of=ONE_DATA_SET)
     assert beaten[1] == CONDITIONAL

@@ -51,8 +51,8 @@ def test_all_engines_store_the_same_bytes(name: str, store: Store, tmp_path: Pat
     """Short units are handed out several at a time."""
     units = [*small("pm").repeats(0, 60), *small("dom2").repeats(0, 20)]
     alone = Store(tmp_path / "alone")
-    engine.run(units, alone, SERIAL, quiet=True)
-    assert engine.run(units, store, parallel(name), quiet=True).computed == len(units)
+    engine.run_units(units, alone, SERIAL, quiet=True)
+    assert engine.run_units(units, store, parallel(name), quiet=True).computed == len(units)
     assert bits(store, units) == bits(alone, units)
 
 
@@ -86,11 +86,11 @@ def test_units_of_a_killed_worker_are_done_by_others(
     units = perceptrons(300, n_examples=10_000, n_features=50, n_tasks=8)
     killed: list[int] = []
     threading.Thread(target=kill_a_worker, args=(name, store, killed), daemon=True).start()
-    outcome = engine.run(units, store, parallel(name), quiet=True)
+    outcome = engine.run_units(units, store, parallel(name), quiet=True)
     assert killed
     assert (outcome.computed, outcome.failed) == (len(units), {})
     alone = Store(tmp_path / "alone")
-    engine.run(units, alone, SERIAL, quiet=True)
+    engine.run_units(units, alone, SERIAL, quiet=True)
     assert bits(store, units) == bits(alone, units)
 
 
@@ -117,7 +117,7 @@ def half(batch, *given):
 
 honest, engine.compute_batch = engine.compute_batch, half
 how = resolve_jobs(load_option("parallel", "processes"), 2)
-print(engine.run(perceptrons(40, n_examples=200), Store(Path(sys.argv[1])), how, True).computed)
+print(engine.run_units(perceptrons(40, n_examples=200), Store(Path(sys.argv[1])), how, True).computed)
 """
 
 
@@ -151,7 +151,7 @@ def test_workers_that_always_die_end_the_run(
     monkeypatch.setattr(engine, "compute_batch", die)
     units = small("pm").repeats(0, 3)
     with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
-        engine.run(units, store, SERIAL, quiet=True)
+        engine.run_units(units, store, SERIAL, quiet=True)
     assert len(calls) == 4
     assert capsys.readouterr().err.count("a worker died") == 2
     assert store.has(units[0])
@@ -171,7 +171,7 @@ def test_deaths_with_units_done_in_between_do_not_end_the_run(
 
     monkeypatch.setattr(engine, "compute_batch", die_every_second_time)
     monkeypatch.setattr("omtl.compute.batches.MOST", 1)
-    assert engine.run(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
+    assert engine.run_units(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
 
 
 INTERRUPTED = """
@@ -194,7 +194,7 @@ def interrupt():
 
 def job():
     units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
-    engine.run(units, store, resolve_jobs(load_option("parallel", sys.argv[3]), 2), quiet=True)
+    engine.run_units(units, store, resolve_jobs(load_option("parallel", sys.argv[3]), 2), quiet=True)
     return 0
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -231,7 +231,7 @@ def test_an_engine_that_is_not_installed_is_named(
     monkeypatch.setitem(sys.modules, "distributed" if name == "dask" else "ray", None)
     clusters.cluster.cache_clear()
     with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
-        engine.run(small("pm").repeats(0, 1), store, parallel(name), quiet=True)
+        engine.run_units(small("pm").repeats(0, 1), store, parallel(name), quiet=True)
     clusters.cluster.cache_clear()
 
 
@@ -240,13 +240,13 @@ def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> 
     """With its address."""
     how = {**parallel(name), "address": "127.0.0.1:1"}
     with pytest.raises(UserError, match=f"no cluster of {name} answers at '127.0.0.1:1'"):
-        engine.run(small("pm").repeats(0, 1), store, how, quiet=True)
+        engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True)
 
 
 def test_an_unknown_engine_is_refused(store: Store) -> None:
     """With those that there are."""
     with pytest.raises(UserError, match=r"no parallel\.backend 'slurm'; choose from sequential"):
-        engine.run(
+        engine.run_units(
             small("pm").repeats(0, 1), store, {**parallel("dask"), "backend": "slurm"}, quiet=True
         )
 
@@ -310,7 +310,7 @@ def test_what_another_run_stores_is_not_computed(
         return compute(unit)
 
     monkeypatch.setattr(engine, "compute", compute_beside_another)
-    outcome = engine.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 2)
     assert set(outcome.seconds) == {unit.key for unit in units}
 

@@ -18,10 +18,10 @@ from miniature import SERIAL, small
 from omtl.commands._main import main
 from omtl.compute import engine, exchange
 from omtl.compute.exchange import fetched, prune, pull, push
-from omtl.compute.store import Row, Store, packed, unpacked
+from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.experiment.unit import Result, Unit
-from omtl.reproduction.pulled import replayed, unit_of
-from omtl.reproduction.verify import SIGNED, Check, append, refuse_name, signature
+from omtl.reproduction.pulled import replay_pulled, unit_of_identity
+from omtl.reproduction.verify import SIGNED, CheckedCell, append_rows, refuse_name, signature
 from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
@@ -31,7 +31,7 @@ from omtl.util.paths import ROOT
 def units(store: Store) -> list[Unit]:
     """Return units that are stored."""
     units = small("pm").repeats(0, 3)
-    engine.run(units, store, SERIAL, quiet=True)
+    engine.run_units(units, store, SERIAL, quiet=True)
     return units
 
 
@@ -49,7 +49,7 @@ def test_a_stranger_need_not_compute(
     assert pull(archive, other) == (3, 3, 3)
     assert pull(archive, other) == (3, 3, 0)
     monkeypatch.setattr(engine, "compute", lambda _: pytest.fail("computed"))
-    assert engine.run(units, other, SERIAL, quiet=True).reused == 3
+    assert engine.run_units(units, other, SERIAL, quiet=True).reused == 3
     for unit in units:
         ours, theirs = other.load(unit), store.load(unit)
         assert ours is not None
@@ -60,7 +60,7 @@ def test_a_stranger_need_not_compute(
     assert push(units[:1], store, archive) == 1
 
 
-def forged(row: Row, change: str) -> Row:
+def forged(row: StoredRow, change: str) -> StoredRow:
     """Return a row of a liar, whose hash is right."""
     facts, arrays, key = json.loads(row.facts), row.arrays, row.key
     if change == "other key":
@@ -90,7 +90,7 @@ def forged(row: Row, change: str) -> Row:
         text = b'{"a": ' * 200_000
     elif change == "nested":
         text = text[:-1] + b', "a": ' + b"[" * 100 + b"]" * 100 + b"}"
-    return Row(key, "", sha256(key + text + arrays).digest(), text, arrays)
+    return StoredRow(key, "", sha256(key + text + arrays).digest(), text, arrays)
 
 
 LIES = [
@@ -175,7 +175,7 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     archive, other = tmp_path / "units.omtl", Store(tmp_path / "other")
     push(units[:2], store, archive)
     pull(archive, other, "https://example.org/units.omtl")
-    engine.run(units, other, SERIAL, quiet=True)
+    engine.run_units(units, other, SERIAL, quiet=True)
     assert [other.source(unit) for unit in units] == ["https://example.org/units.omtl"] * 2 + [""]
     push(units, other, archive)
     pull(archive, last := Store(tmp_path / "last"))
@@ -209,16 +209,16 @@ def test_forged_numbers_are_found_by_a_replay(
     liar = Store(tmp_path / "liar")
     liar.add(
         [each for each in store.rows() if each.key != row.key]
-        + [Row.of(units[1], Result(arrays, json.loads(row.facts)))]
+        + [StoredRow.of(units[1], Result(arrays, json.loads(row.facts)))]
     )
     push(None, liar, tmp_path / "units.omtl")
     other = Store(tmp_path / "other")
     pull(tmp_path / "units.omtl", other)
-    found = {one.name[-1]: (one.result, one.detail) for one in replayed(other)}
+    found = {one.name[-1]: (one.result, one.detail) for one in replay_pulled(other)}
     same = ("same", "")
     assert found == {"0": same, "1": ("different", "mistakes"), "2": same}
     with pytest.raises(UserError, match="has no pulled units"):
-        list(replayed(store))
+        list(replay_pulled(store))
 
 
 @pytest.mark.parametrize(
@@ -234,10 +234,10 @@ def test_a_replay_runs_nothing_that_a_stranger_names(
 ) -> None:
     """Only what is in the configs."""
     identity = json.loads(json.dumps(units[0].identity))
-    unit_of(identity)
+    unit_of_identity(identity)
     identity[part][name] = value
     with pytest.raises(UserError, match="is of no config here"):
-        unit_of(identity)
+        unit_of_identity(identity)
 
 
 def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,7 @@ def test_units_of_other_code_are_kept_apart_and_pruned(
     push(units, store, tmp_path / "old")
     change_code(monkeypatch)
     again = small("pm").repeats(0, 2)
-    engine.run(again, store, SERIAL, quiet=True)
+    engine.run_units(again, store, SERIAL, quiet=True)
     assert pull(tmp_path / "old", Store(tmp_path / "other")) == (3, 0, 3)
     (store.folder / "mine.txt").write_text("")
     (store.folder / "a.units").write_text("")
@@ -292,7 +292,7 @@ def test_commands_push_pull_and_prune(
     archive = str(tmp_path / "units.omtl")
     assert main(["store", "push", archive, "dom-table1", "--repeats", "1"]) == 2
     assert "has none of these units" in capsys.readouterr().err
-    engine.run(small("pm").repeats(0, 2), Store.default(), SERIAL, quiet=True)
+    engine.run_units(small("pm").repeats(0, 2), Store.default(), SERIAL, quiet=True)
     assert main(["store", "push", archive]) == 0
     monkeypatch.setenv("OMTL_HOME", str(tmp_path / "there"))
     assert main(["store", "pull", archive]) == 0
@@ -308,9 +308,13 @@ def test_a_reproduction_is_signed(tmp_path: Path) -> None:
     """A line that says who found what, where; a name is one line."""
     row = dict.fromkeys(("table", "dataset", "algorithm", "task", "metric"), "x")
     row |= {"reading": "as_written", "selection": "oracle"}
-    checks = [Check(row, 1, 1), Check(row, 1, 1, ("repeat 0",)), Check(row, lacking="data")]
-    append(tmp_path / "log.csv", signature(checks, " Ada Lovelace ", 3))
-    append(tmp_path / "log.csv", signature(checks[:1], "Grace Hopper", 0))
+    checks = [
+        CheckedCell(row, 1, 1),
+        CheckedCell(row, 1, 1, ("repeat 0",)),
+        CheckedCell(row, lacking="data"),
+    ]
+    append_rows(tmp_path / "log.csv", signature(checks, " Ada Lovelace ", 3))
+    append_rows(tmp_path / "log.csv", signature(checks[:1], "Grace Hopper", 0))
     one, two = list(csv.DictReader((tmp_path / "log.csv").open()))
     assert (one["name"], one["same"], one["different"], one["result"]) == (
         *("Ada Lovelace", "1", "1"),

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
-from omtl.api.exports import command_of
+from omtl.api.exports import export_command
 from omtl.api.tables import request_for
 from omtl.commands import _main
 from omtl.commands._options import given_request
@@ -100,7 +100,7 @@ def test_a_crate_has_the_command_that_exports_the_same() -> None:
     """With all options that decide what is exported."""
     more = ["--reading", "as_written", "--repeats", "2", "--seed", "1", "--selection", "prefix"]
     words = ["export", "dom-table1", *more, "--one-draw"]
-    options = _main.parse(words)
-    assert command_of(options.what, request_for(**given_request(options))) == " ".join(
+    options = _main.parse_options(words)
+    assert export_command(options.what, request_for(**given_request(options))) == " ".join(
         ["omtl", *words]
     )

@@ -71,7 +71,7 @@ def test_a_full_disk_under_a_unit_ends_the_run(
 
     monkeypatch.setattr(engine, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
-        engine.run(units, store, SERIAL, quiet=True)
+        engine.run_units(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]
 
 

@@ -26,7 +26,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
 from omtl.figures import drawing, panels, plan
-from omtl.figures.numbers import drawn_rows, frame, show_figure
+from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
 from omtl.figures.panels import axes, bounds, dom_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
@@ -166,7 +166,7 @@ def test_missing_data(store: Store) -> None:
     ]
     assert shown[0].missing == ("DOM-I: no such data",)
     assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
-    rows = frame(planned, shown, "oracle").to_dict("records")
+    rows = figure_rows(planned, shown, "oracle").to_dict("records")
     assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
         "DOM-I, DOM-II: no such data"
     ]

@@ -21,7 +21,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
 from omtl.tables.cells import planned, with_columns
-from omtl.tables.play import play
+from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import choose_points, numbers_at, scored
 from omtl.tables.writing import as_rows
@@ -53,11 +53,11 @@ def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) ->
     table = small_table(2)
     table.loc[0, "too_slow"] = "it takes a day"
     request = Request(store=Store(tmp_path), parallel=BACKENDS[0])
-    play(table, request)
+    play_cells(table, request)
     cells = scored(table, request.store)
     assert cells.loc[0, ["verdict", "why"]].tolist() == ["missing", "it takes a day"]
     assert cells["n_repeats"].tolist() == [0] + [2] * (len(cells) - 1)
-    play(table, replace(request, slow=True))
+    play_cells(table, replace(request, slow=True))
     assert set(scored(table, request.store)["n_repeats"]) == {2}
 
 

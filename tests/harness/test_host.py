@@ -80,7 +80,7 @@ def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engine, "compute", compute_and_look)
     before = threads()
     how = {"backend": "threading", "jobs": 2}
-    assert engine.run(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4
+    assert engine.run_units(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4
     assert set(meanwhile) == {1}
     assert threads() == before
 

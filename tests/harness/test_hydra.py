@@ -15,7 +15,7 @@ import yaml
 from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
-from omtl.commands._hydra import NoteSweep, main
+from omtl.commands._hydra import NoteSweep, run_hydra
 from omtl.commands._main import main as omtl
 from omtl.experiment.composition import ComposedRun, composed, values_set_by
 from omtl.experiment.config import load_option, options
@@ -113,12 +113,12 @@ def test_cfg_job_is_what_runs(
         ran.append(run)
         raise UserError("noted")
 
-    monkeypatch.setattr("omtl.commands._hydra.play", note)
+    monkeypatch.setattr("omtl.commands._hydra.play_run", note)
     words = ["algorithm=pm", "algorithm.margin=0.5", f"reading={reading}"]
-    assert main(["--cfg", "job", *words]) == 0
+    assert run_hydra(["--cfg", "job", *words]) == 0
     shown = yaml.safe_load(capsys.readouterr().out)
     with pytest.raises(SystemExit):
-        main(words)
+        run_hydra(words)
     assert ran == [composed(words)] == [ComposedRun.read(shown)]
     assert {point["margin"] for point in ran[0].experiment.points} == {0.5}
 

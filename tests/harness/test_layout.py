@@ -12,7 +12,7 @@ from omtl.evidence.ranks import rank
 from omtl.tables.cells import with_columns
 from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out, subtitle_of
 from omtl.tables.notes import notes, notes_on_sources
-from omtl.tables.render import latex, markdown, show
+from omtl.tables.render import latex, layout_markdown, show
 from omtl.tables.scoring import judged, scored
 from omtl.tables.verdict import MISSING, OURS
 from omtl.tables.writing import as_rows
@@ -43,7 +43,7 @@ def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
     assert labels.count(GROUP_OF_OURS) == 1
     console = Console(record=True, width=200)
     show(layout, console)
-    for text in (markdown(layout), latex(layout), console.export_text()):
+    for text in (layout_markdown(layout), latex(layout), console.export_text()):
         assert GROUP_OF_OURS in text
         assert "Majority" in text
 

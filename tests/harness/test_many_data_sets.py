@@ -12,7 +12,7 @@ import pytest
 
 from omtl.api.comparisons import compare
 from omtl.commands._main import main
-from omtl.evidence.compared_learners import judge_learners, notes_on
+from omtl.evidence.compared_learners import comparison_notes, judge_learners
 from omtl.evidence.comparison_files import (
     comparison_latex,
     count_outcomes,
@@ -82,7 +82,7 @@ def test_a_learner_as_good_as_majority_is_not_behind_it() -> None:
         {"algorithm": name, "label": name, "repeats_are_of": "", "values": np.array([20.0, 21.0])}
         for name in ("pa", "majority")
     ]
-    notes = notes_on(judge_learners(rows, METRICS["error"]))
+    notes = comparison_notes(judge_learners(rows, METRICS["error"]))
     assert not any(note.startswith("warning") for note in notes)
 
 

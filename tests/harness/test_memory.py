@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small, with_options
 
-from omtl.compute.engine import run
+from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
@@ -67,8 +67,8 @@ def test_a_run_from_the_store_erases_nothing(tmp_path: Path) -> None:
 def test_an_outcome_tells_what_its_units_took(tmp_path: Path) -> None:
     """Also of those that were stored before, each once."""
     store, units = Store(tmp_path), small("pm").repeats(0, 3)
-    first = run(units[:2], store, SERIAL, quiet=True)
-    second = run([*units, *units], store, SERIAL, quiet=True)
+    first = run_units(units[:2], store, SERIAL, quiet=True)
+    second = run_units([*units, *units], store, SERIAL, quiet=True)
     assert first.seconds.keys() == {unit.key for unit in units[:2]}
     assert second.seconds.keys() == {unit.key for unit in units}
     assert first.seconds.items() < second.seconds.items()

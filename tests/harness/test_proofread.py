@@ -19,7 +19,7 @@ from omtl.tables.notes import notes
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.printed_numbers import count_is_possible, share_is_possible
 from omtl.tables.proofread import MEAN, suspects, write_findings
-from omtl.tables.render import markdown
+from omtl.tables.render import layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.util.paths import RESULTS
@@ -166,7 +166,7 @@ def test_a_search_of_readings_leaves_out_suspect_means(monkeypatch: pytest.Monke
     def look(plan: Any, *_: Any) -> None:
         raise LookedError(set(places_in(plan)))
 
-    monkeypatch.setattr(search_readings, "play", look)
+    monkeypatch.setattr(search_readings, "play_cells", look)
     column = "Synthetic (delta2=12.25)"
     with pytest.raises(LookedError) as caught:
         search_readings._try("rom-table1", column, {}, Request(repeats=1))
@@ -184,7 +184,7 @@ def _printed(table: str) -> set[tuple[str, str, str, str]]:
 def test_tables_show_what_is_suspect(store: Store) -> None:
     """By a mark beside the printed number, and by a note that says why."""
     cells = scored(planned("dom-table1", Request("as_written", 1)), store)
-    text = markdown(lay_out(cells, notes(cells)))
+    text = layout_markdown(lay_out(cells, notes(cells)))
     assert "6.05 ± 0.08!" in text
     assert "27.27 ± 0.16," in text
     assert "(omtl audit proofread) — DOM-II (Grid) on Synthetic: the spread" in text

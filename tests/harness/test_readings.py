@@ -143,7 +143,7 @@ def test_readings_are_written_where_their_paper_is(
 ) -> None:
     """Not in conf/ those of one's own, which would then be there twice; none in a package."""
     monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    new_files.make("paper", "toy", tmp_path)
+    new_files.make_files("paper", "toy", tmp_path)
     assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
     assert search_readings.readings_folder(TABLE) == CONF / "reading" / "dom"
     monkeypatch.setattr(search_readings, "CHECKOUT", None)
@@ -217,4 +217,4 @@ def test_a_record_without_cells_says_how_to_get_one(
     monkeypatch.setattr(placebo_test, "RESULTS", tmp_path)
     with pytest.raises(UserError, match=f"run: omtl audit readings {TABLE}"):
         placebo_test.write_placebo_test(TABLE)
-    assert placebo_test.sentences(TABLE, "as_published", tmp_path) == []
+    assert placebo_test.placebo_sentences(TABLE, "as_published", tmp_path) == []

@@ -17,7 +17,7 @@ from omtl.compute.store import Loaded, Store
 from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import first_cell
-from omtl.tables.play import play, record, searched, stages, units_of
+from omtl.tables.play import left_by_search, play_cells, record, stages, units_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.search_cost import COST, cost_of
@@ -35,8 +35,8 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     table = table_of(SEARCH, repeats=3)
     load = Loaded(store)
     assert len(stages(first_cell(table), load)) == 1
-    assert len(searched(first_cell(table), load)[1]) == 1
-    outcome = play(table, asked(store))
+    assert len(left_by_search(first_cell(table), load)[1]) == 1
+    outcome = play_cells(table, asked(store))
     assert outcome.computed == 1 + 2 + 3
     rows = record(table, store)
     assert rows["n_points"].tolist() == [12, 6, 2]
@@ -47,7 +47,7 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     assert len(first) == 6
     assert last < first
     # A second time, all is in the store.
-    again = play(table, asked(store))
+    again = play_cells(table, asked(store))
     assert (again.computed, again.reused) == (0, 3)
     cell = first_cell(scored(table, store))
     assert cell.values.size == 3
@@ -57,11 +57,11 @@ def test_rungs_are_played_as_said(store: Store) -> None:
 def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) -> None:
     """All its rungs travel, so that the store that pulls them has the table's number."""
     table = table_of(SEARCH, repeats=3)
-    play(table, asked(store))
+    play_cells(table, asked(store))
     assert push(units_of(table, Loaded(store), every=True), store, tmp_path / "units") == 1 + 2 + 3
     other = Store(tmp_path / "other")
     pull(tmp_path / "units", other)
-    assert play(table, asked(other)).computed == 0
+    assert play_cells(table, asked(other)).computed == 0
     ours, theirs = scored(table, store), scored(table, other)
     assert as_rows(theirs).equals(as_rows(ours))
     assert set(ours["pulled_from"]) == {""}
@@ -71,7 +71,7 @@ def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) 
 def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     """By the mistakes that the rung's own units have."""
     table = table_of(SEARCH, repeats=2)
-    play(table, asked(store))
+    play_cells(table, asked(store))
     load = Loaded(store)
     rung, narrowed = stages(first_cell(table), load)[:2]
     (result,) = load(rung[0].repeats(0, 1))
@@ -88,7 +88,7 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
     ends = []
     for search in (None, all_kept):
         table = table_of(search, repeats=2)
-        play(table, asked(store))
+        play_cells(table, asked(store))
         cell = first_cell(scored(table, store))
         ends.append((cell.ours_mean, cell.params))
     assert ends[0] == ends[1]
@@ -97,7 +97,7 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
 def test_small_grids_are_played_in_full(store: Store) -> None:
     """Below `from_points` there are no rungs."""
     table = table_of(replace(SEARCH, from_points=13), repeats=2)
-    assert play(table, asked(store)).computed == 2
+    assert play_cells(table, asked(store)).computed == 2
     assert record(table, store).empty
 
 
@@ -125,7 +125,7 @@ def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
     """With the reason."""
-    play(table_of(replace(SEARCH, rungs=SEARCH.rungs[:missing])), asked(store))
+    play_cells(table_of(replace(SEARCH, rungs=SEARCH.rungs[:missing])), asked(store))
     cell = first_cell(scored(table_of(SEARCH), store))
     assert (cell.verdict, cell.why) == ("missing", "the search is not done")
 
@@ -142,7 +142,7 @@ def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
 
     monkeypatch.setattr(engine, "compute", refuse)
     table = pd.concat([table_of(SEARCH, repeats=2), table_of(None, "pm", repeats=2)])
-    outcome = play(table, asked(store))
+    outcome = play_cells(table, asked(store))
     assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
     cells = scored(table, store, outcome.failed)
     assert cells["verdict"].iloc[0] == "missing"

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from omtl.compute.independent_jobs import Ended, Job, side_by_side
+from omtl.compute.independent_jobs import Ended, Job, run_jobs
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import ROOT
@@ -31,7 +31,7 @@ def test_each_job_ends_in_its_place(parallel: dict[str, object]) -> None:
         Job("a file", (ROOT / "no such file").read_text, ()),
         Job("a power", pow, (2, 3)),
     ]
-    root, no_root, file, power = side_by_side(jobs, parallel)
+    root, no_root, file, power = run_jobs(jobs, parallel)
     assert root == Ended("a root", 2.0)
     assert (no_root.what, no_root.returned) == ("no root", None)
     assert no_root.fault.startswith("ValueError: ")
@@ -41,7 +41,7 @@ def test_each_job_ends_in_its_place(parallel: dict[str, object]) -> None:
 
 def test_a_user_error_is_told_as_it_is() -> None:
     """Without its kind."""
-    assert side_by_side([Job("it", refuse, ("table 'x'",))], ALONE)[0].fault == "no table 'x'"
+    assert run_jobs([Job("it", refuse, ("table 'x'",))], ALONE)[0].fault == "no table 'x'"
 
 
 def test_what_cannot_be_kept_stops_all() -> None:
@@ -49,16 +49,16 @@ def test_what_cannot_be_kept_stops_all() -> None:
     job = Job("a file", write_whole, (ROOT / "Makefile" / "below a file", b""))
     for parallel in (THREADS, ALONE):
         with pytest.raises(WriteError):
-            side_by_side([job, Job("a power", pow, (2, 3))], parallel)
+            run_jobs([job, Job("a power", pow, (2, 3))], parallel)
 
 
 def test_a_process_that_dies_is_told() -> None:
     """Once for each job that has no end."""
     jobs = [Job("it", signal.raise_signal, (signal.SIGKILL,)), Job("more", os.getpid, ())]
-    died, _ = side_by_side(jobs, THREADS)
+    died, _ = run_jobs(jobs, THREADS)
     assert "a process died" in died.fault
 
 
 def test_no_jobs_end_at_once() -> None:
     """Nothing is started for nothing."""
-    assert side_by_side([], THREADS) == []
+    assert run_jobs([], THREADS) == []

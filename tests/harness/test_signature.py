@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from omtl.reproduction.verify import PLACE, RESULTS_OF, Check, signature
+from omtl.reproduction.verify import PLACE, RESULTS_OF, CheckedCell, signature
 
 CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
-SAME = Check(CELL, units=5, points=2)
-CLOSE = Check(CELL, differences=("repeat 3",), close=True)
-DIFFERENT = Check(CELL | {"table": "rom-table1"}, differences=("repeat 3",))
-LACKING = Check(CELL, lacking="no data")
+SAME = CheckedCell(CELL, units=5, points=2)
+CLOSE = CheckedCell(CELL, differences=("repeat 3",), close=True)
+DIFFERENT = CheckedCell(CELL | {"table": "rom-table1"}, differences=("repeat 3",))
+LACKING = CheckedCell(CELL, lacking="no data")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ LACKING = Check(CELL, lacking="no data")
     ],
 )
 def test_a_signature_counts_what_became_of_the_cells(
-    checks: list[Check], counts: str, result: str
+    checks: list[CheckedCell], counts: str, result: str
 ) -> None:
     [line] = signature(checks, " A. Name ", seed=7).to_dict("records")
     assert (line["name"], line["seed"], line["result"]) == ("A. Name", "7", result)

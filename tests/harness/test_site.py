@@ -16,7 +16,7 @@ from described import a_table
 from omtl.commands._main import main
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import Question
-from omtl.reproduction.explain import names_of
+from omtl.reproduction.explain import cell_names_in
 from omtl.site import text
 from omtl.site.build import build
 from omtl.site.papers import CLOSED, IN_PART, OPEN, badges
@@ -151,7 +151,7 @@ def test_a_cell_has_its_repeats_parameters_curve_and_command(site: Path) -> None
     assert sum(cell["repeats"]) / 50 == pytest.approx(cell["ours_mean"], abs=1e-3)
     assert [name for name, value, grid in cell["parameters"] if value in grid] == ["C"]
     assert cell["curve"]["y"][-1] == pytest.approx(cell["ours_mean"], abs=0.1)
-    known = set(names_of(planned("osmtl-table1", Request("as_written"))))
+    known = set(cell_names_in(planned("osmtl-table1", Request("as_written"))))
     others = data_of(site, "table-osmtl-table1.as-written")["cells"].values()
     asked = {re.findall(r"--cell '([^']*)'", one["command"])[0] for one in others}
     assert asked <= known

@@ -16,8 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from omtl.evidence.board import ranking
-from omtl.evidence.board import read as read_cells
+from omtl.evidence.board import ranking, read_cells
 from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.verdict import JUDGED

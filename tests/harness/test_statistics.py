@@ -297,7 +297,7 @@ def test_statistics_of_a_table(
         ("D0: A < C", HOLDS),
         ("D0: B < C", HOLDS),
     ]
-    found = claims.outcomes("dom", "dom-table1", "as_written", numbers)
+    found = claims.claim_outcomes("dom", "dom-table1", "as_written", numbers)
     assert found["outcome"].tolist() == [HOLDS]
     # A claim that is withdrawn leaves no rows of its own, and takes none of another reading.
     make_statistics("dom-table1", replace(reading, name="as_read"), asked, tmp_path)

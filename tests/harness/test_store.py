@@ -21,7 +21,7 @@ import pytest
 from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
-from omtl.compute.store import FILE, Row, Store, packed, unpacked
+from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
@@ -34,7 +34,7 @@ FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host"
 def units(store: Store) -> list[Unit]:
     """Return units that are stored."""
     units = small("pm").repeats(0, 20)
-    engine.run(units, store, SERIAL, quiet=True)
+    engine.run_units(units, store, SERIAL, quiet=True)
     return units
 
 
@@ -42,7 +42,7 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     """What is loaded equals what was saved."""
     unit = small("dom1").unit(seed=0, repeat=0)
     result = compute(unit)
-    store.add([Row.of(unit, result)])
+    store.add([StoredRow.of(unit, result)])
     loaded = store.load(unit)
     assert loaded is not None
     assert loaded.arrays.keys() == result.arrays.keys()
@@ -69,10 +69,10 @@ def test_a_damaged_unit_is_computed_again(
     content = bytearray(getattr(row, column))
     content[-1] ^= 1
     change(store, f"update units set {column} = ? where key = ?", bytes(content), row.key)
-    assert engine.run(units, store, SERIAL, quiet=True).computed == 1
+    assert engine.run_units(units, store, SERIAL, quiet=True).computed == 1
     assert f"{units[0].name} is damaged" in capsys.readouterr().err
     assert store.row(row.key) is not None
-    assert engine.run(units, Store(store.folder), SERIAL, quiet=True).reused == 20
+    assert engine.run_units(units, Store(store.folder), SERIAL, quiet=True).reused == 20
 
 
 @pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99])
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_set_aside_and_what_is_intact_is_kept(
     content[begin : begin + 4096] = random.Random(1).randbytes(len(content[begin : begin + 4096]))
     store.path.write_bytes(content)
     again = Store(store.folder)
-    outcome = engine.run(units, again, SERIAL, quiet=True)
+    outcome = engine.run_units(units, again, SERIAL, quiet=True)
     assert outcome.computed + outcome.reused == len(units)
     assert "damaged" in capsys.readouterr().err
     for one, unit in zip(before, units, strict=True):
@@ -144,16 +144,16 @@ def test_what_has_no_facts_is_no_unit(
     if isinstance(facts, dict):
         facts = json.dumps({**FACTS, "unit": unit.identity, **facts}).encode()
     key, arrays = bytes.fromhex(unit.key), packed({})
-    store.add([Row(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
+    store.add([StoredRow(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
     assert store.facts(unit) is None
     assert "damaged" in capsys.readouterr().err
-    assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
+    assert engine.run_units([unit], store, SERIAL, quiet=True).computed == 1
 
 
-def numbered(unit: Unit, number: int) -> Row:
+def numbered(unit: Unit, number: int) -> StoredRow:
     """Return the row of a unit whose duration is a number by which it is known."""
     result = compute(unit)
-    return Row.of(unit, Result(result.arrays, result.facts | {"seconds": float(number)}))
+    return StoredRow.of(unit, Result(result.arrays, result.facts | {"seconds": float(number)}))
 
 
 def test_what_is_no_result_of_its_protocol_is_computed_again(
@@ -163,10 +163,10 @@ def test_what_is_no_result_of_its_protocol_is_computed_again(
     unit = small("pm").unit(0, 0)
     result = compute(unit)
     spoilt = result.arrays | {"mistakes": result.arrays["mistakes"][:, :-1]}
-    store.add([Row.of(unit, Result(spoilt, result.facts))])
+    store.add([StoredRow.of(unit, Result(spoilt, result.facts))])
     assert store.load(unit) is None
     assert "array 'mistakes' has shape" in capsys.readouterr().err
-    assert engine.run([unit], store, SERIAL, quiet=True).computed == 1
+    assert engine.run_units([unit], store, SERIAL, quiet=True).computed == 1
     assert store.load(unit) is not None
 
 
@@ -208,7 +208,7 @@ def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     unit = small("pm").unit(0, 0)
     assert store.load(unit) is None
     with pytest.raises(WriteError, match=f"{FILE} cannot be written"):
-        store.add([Row.of(unit, Result({}, FACTS))])
+        store.add([StoredRow.of(unit, Result({}, FACTS))])
 
 
 def test_a_store_that_cannot_be_read_is_reported(store: Store, units: list[Unit]) -> None:
@@ -230,8 +230,8 @@ def test_reading_makes_no_store(store: Store) -> None:
 def test_stored_units_are_not_computed_again(store: Store) -> None:
     """A second run computes only what is new, and a unit asked for twice is computed once."""
     experiment = small("pm")
-    first = engine.run(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
-    second = engine.run(experiment.repeats(0, 5), store, SERIAL, quiet=True)
+    first = engine.run_units(experiment.repeats(0, 3) * 2, store, SERIAL, quiet=True)
+    second = engine.run_units(experiment.repeats(0, 5), store, SERIAL, quiet=True)
     assert (first.computed, first.reused) == (3, 0)
     assert (second.computed, second.reused) == (2, 3)
 
@@ -240,7 +240,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     """One wrong unit leaves the others alone, has a reason, and is no result."""
     wrong = with_grid(small("pm"), eta=["often"])
     units = [*wrong.repeats(0, 1), *small("pm").repeats(0, 1)]
-    outcome = engine.run(units, store, SERIAL, quiet=True)
+    outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
     assert not store.has(units[0])

@@ -15,9 +15,9 @@ from miniature import SERIAL
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.evidence.board import Asked, Board
-from omtl.reproduction.submission import digest, read
-from omtl.reproduction.submission_replay import replayed, submit, unpack
+from omtl.evidence.board import Asked, BoardPlan
+from omtl.reproduction.submission import digest, read_submission
+from omtl.reproduction.submission_replay import replay_sample, replayed_submission, unpack
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -95,8 +95,8 @@ def test_submitted_code_does_not_decide_about_itself(
 
 def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a third of the numbers, in nearly every draw; honest ones pass in all."""
-    board = Board(Asked(learners=("pm",), data=DATA, repeats=2))
-    content = submit(board, SERIAL, store)
+    board = BoardPlan(Asked(learners=("pm",), data=DATA, repeats=2))
+    content = replayed_submission(board, SERIAL, store)
     cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
     whole = {**content, "cells": cells}
 
@@ -107,7 +107,7 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("omtl.reproduction.submission_replay._replayed", compare)
     monkeypatch.setattr("omtl.reproduction.submission_replay.Apart", lambda *_, **__: Mock())
-    assert all(replayed(whole, board, seed)[1] for seed in range(100))
+    assert all(replay_sample(whole, board, seed)[1] for seed in range(100))
     rng = np.random.default_rng(0)
     passed = 0
     for seed in range(1000):
@@ -116,7 +116,7 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
             values = np.array(cell["values"].split(), dtype=object)
             values[rng.random(values.size) < 1 / 3] = "1"
             forged.append({**cell, "values": " ".join(values)})
-        passed += replayed({**content, "cells": forged}, board, seed)[1]
+        passed += replay_sample({**content, "cells": forged}, board, seed)[1]
     assert passed < 10
 
 
@@ -138,12 +138,12 @@ def test_a_wrong_submission_is_refused(
     store: Store, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     """In a sentence that names the file."""
-    board = Board(Asked(learners=("pm",), data=DATA, repeats=2))
-    content = submit(board, SERIAL, store)
+    board = BoardPlan(Asked(learners=("pm",), data=DATA, repeats=2))
+    content = replayed_submission(board, SERIAL, store)
     content["cells"][0] |= change
     hand_in(content, tmp_path / "pm.json")
     with pytest.raises(UserError, match=re.escape(message)):
-        read(tmp_path / "pm.json")
+        read_submission(tmp_path / "pm.json")
 
 
 def test_what_is_no_submission_is_refused(tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ def test_what_is_no_submission_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     hand_in({"format": 1, "learner": "pm"}, path)
     with pytest.raises(UserError, match="it lacks"):
-        read(path)
+        read_submission(path)
     path.write_text("[" * 200_000, encoding="utf-8")
     with pytest.raises(UserError, match="is not a submission"):
-        read(path)
+        read_submission(path)
 
 
 @pytest.mark.parametrize("name", ["../mine.py", "/tmp/mine.py", "algorithm/../../mine.py", "a.pth"])
@@ -167,16 +167,16 @@ def test_files_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None
 
 def test_a_replay_finds_what_differs(store: Store) -> None:
     """Also where the hash was made anew; and what has changed since is told apart."""
-    board = Board(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2))
-    content = submit(board, SERIAL, store)
-    assert replayed(content, board, 0)[1]
+    board = BoardPlan(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2))
+    content = replayed_submission(board, SERIAL, store)
+    assert replay_sample(content, board, 0)[1]
     content["cells"][0]["values"] = "1 1"
-    told, sound = replayed(content, board, 0)
+    told, sound = replay_sample(content, board, 0)
     assert told[0].startswith("different")
     assert not sound
     content["cells"][0]["learner"] = "earlier"
-    assert replayed(content, board, 0)[0][0].endswith(", whose code changed since")
+    assert replay_sample(content, board, 0)[0][0].endswith(", whose code changed since")
     content["cells"][0]["stream"] = "other"
-    told, sound = replayed(content, board, 0)
+    told, sound = replay_sample(content, board, 0)
     assert set(told) == {"outdated: opposed_tasks: its data or options changed since"}
     assert not sound

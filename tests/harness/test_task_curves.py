@@ -19,7 +19,7 @@ from omtl.experiment.specs import ProtocolSpec
 from omtl.figures import play
 from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, PlayedLine
-from omtl.figures.plan import Figure
+from omtl.figures.plan import PlannedFigure
 from omtl.figures.play import as_chosen
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
@@ -74,7 +74,7 @@ def test_hyper_parameters_from_a_table(store: Store, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(play, "planned", lambda *_, plays: cells if plays == 0 else None)
     line = PlannedLine(a_line(published="COML"), by_task("coml"))
     unknown = PlannedLine(a_line(published="Nobody"), by_task("pm"))
-    planned = Figure(
+    planned = PlannedFigure(
         a_figure(id="f", chosen_in="t"),
         AS_WRITTEN,
         (PlannedPanel(a_panel(published="Synthetic"), (line, unknown)),),

@@ -10,7 +10,7 @@ from scipy import stats
 from small_tables import a_cell
 
 from omtl.tables.scoring import judged
-from omtl.tables.trends import ABOVE, BELOW, LEVEL, TESTED, as_rows, sentences, trends
+from omtl.tables.trends import ABOVE, BELOW, LEVEL, TESTED, trend_rows, trend_sentences, trends
 from omtl.tables.verdict import MISSING, OURS, STANDARD_ERROR, STD, Printed, spreads
 
 
@@ -45,7 +45,7 @@ def test_a_row_of_near_cells_lies_below_print() -> None:
     assert low["p_t"] == pytest.approx(stats.ttest_1samp(ROWS["Low"], 0.0).pvalue)
     assert low["p_holm"] >= low["p_t"]
     assert low["low"] < low["mean_share"] < low["high"] < 0.0
-    told = sentences(TABLE)
+    told = trend_sentences(TABLE)
     assert told[0].startswith("row Low lies below print: 6 of 6 cells, -4.0 % on average (p = ")
     expected = "our deviation over shuffles of the same data is, in the median, 3.00 times"
     assert told[-1].startswith(expected)
@@ -62,8 +62,8 @@ def test_only_judged_cells_count() -> None:
     assert set(table["verdict"]) >= {OURS, MISSING}
     assert trends(table).empty
     assert len(trends(table_of([*cells, cell_at("A", "D5", 0.1)]))) == 1
-    assert sentences(table[:0]) == []
-    told = [text for text in sentences(table) if text.startswith("our deviation")]
+    assert trend_sentences(table[:0]) == []
+    told = [text for text in trend_sentences(table) if text.startswith("our deviation")]
     assert ["in 2 of 2 cells" in text for text in told] == [True]
 
 
@@ -76,7 +76,7 @@ def test_a_share_that_is_the_same_in_all_cells_has_no_spread() -> None:
 
 def test_the_file_has_a_row_for_each_part() -> None:
     """Rows of the table first, then its columns."""
-    rows = as_rows(TABLE)
+    rows = trend_rows(TABLE)
     assert tuple(rows.columns) == ("table", "reading", "selection", *TESTED)
     assert rows["part"].tolist() == ["row"] * 3 + ["column"] * 6
     assert rows["mean_share"].iloc[0] == "-0.0400"

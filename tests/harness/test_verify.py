@@ -23,7 +23,7 @@ from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
-from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check, drawn
+from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check_cell, draw_cells
 from omtl.tables.cells import place_of, with_columns
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import runs_of, with_results
@@ -102,24 +102,24 @@ def made_elsewhere(results: Path) -> None:
 
 def test_cells_are_drawn_by_the_seed(results: Path) -> None:
     """Without return, the same for the same seed."""
-    both = drawn(results, DOM, 5, 0)
+    both = draw_cells(results, DOM, 5, 0)
     assert len(both) == 2
-    assert drawn(results, DOM, 1, 0) == both[:1]
-    firsts = {drawn(results, DOM, 1, seed)[0][1]["algorithm"] for seed in range(20)}
+    assert draw_cells(results, DOM, 1, 0) == both[:1]
+    firsts = {draw_cells(results, DOM, 1, seed)[0][1]["algorithm"] for seed in range(20)}
     assert len(firsts) == 2
     with pytest.raises(UserError, match="omtl table TABLE"):
-        drawn(results, ["rom-table1"], 1, 0)
+        draw_cells(results, ["rom-table1"], 1, 0)
 
 
 def test_drawn_cells_are_spread_over_the_tables() -> None:
     """One of each table that has more than times, then another of each."""
     tables = list(descriptions("table"))
-    n = len({row["table"] for _, row in drawn(RESULTS, tables, 10**6, 0)})
+    n = len({row["table"] for _, row in draw_cells(RESULTS, tables, 10**6, 0)})
     assert n >= 5
-    found = [row["table"] for _, row in drawn(RESULTS, tables, 2 * n, 0)]
+    found = [row["table"] for _, row in draw_cells(RESULTS, tables, 2 * n, 0)]
     assert len(set(found[:n])) == n
     assert sorted(found[:n]) == sorted(found[n:])
-    metrics = {row["metric"] for _, row in drawn(RESULTS, ["osmtl-table1"], 10**6, 0)}
+    metrics = {row["metric"] for _, row in draw_cells(RESULTS, ["osmtl-table1"], 10**6, 0)}
     assert metrics
     assert not any(METRICS[name].timing for name in metrics)
 
@@ -128,8 +128,8 @@ def test_drawn_cells_are_spread_over_the_tables() -> None:
 def test_the_same_numbers(name: str, results: Path) -> None:
     """The chosen point in each repeat, without a store, whoever plays it."""
     parallel = resolve_jobs(load_option("parallel", name), 2)
-    for run, row in drawn(results, DOM, 2, 0):
-        done = check(run, row, 0, parallel)
+    for run, row in draw_cells(results, DOM, 2, 0):
+        done = check_cell(run, row, 0, parallel)
         assert (done.result, done.detail) == (SAME, "")
         assert (done.units, done.points) == (3, 1)
 
@@ -161,8 +161,8 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     pd.testing.assert_frame_equal(now[same], was[same], check_exact=True)
     rounded = ["shuffle_std", "spread_ratio", "spread_p"]
     np.testing.assert_allclose(now[rounded], was[rounded], rtol=0.0, atol=5.1e-5)
-    for run, row in drawn(tmp_path / "results", DOM, 2, 0):
-        done = check(run, row, 0)
+    for run, row in draw_cells(tmp_path / "results", DOM, 2, 0):
+        done = check_cell(run, row, 0)
         assert (done.result, done.detail) == (SAME, "")
         assert done.points > 1
         assert done.units == (1 if large == 1 else 3)
@@ -177,8 +177,8 @@ def test_points_that_a_search_left_are_read_from_its_record(
     publish(scored(part, filled_store(part, tmp_path / "store")), tmp_path)
     halving = replace(SearchSpec.named("halving"), from_points=2)
     every_table(with_columns(table, [{"search": halving}] * len(table)))
-    run, row = drawn(tmp_path, DOM, 1, 0)[0]
-    assert check(run, row, 0).result == NOT_COMPARABLE
+    run, row = draw_cells(tmp_path, DOM, 1, 0)[0]
+    assert check_cell(run, row, 0).result == NOT_COMPARABLE
     record = pd.DataFrame(
         [
             (row["dataset"], row["algorithm"], "as_written", points)
@@ -188,14 +188,14 @@ def test_points_that_a_search_left_are_read_from_its_record(
     )
     (tmp_path / "search").mkdir()
     record.to_csv(tmp_path / "search" / "dom-table1.prefix.points.csv", index=False)
-    done = check(run, row, 0)
+    done = check_cell(run, row, 0)
     assert (done.result, done.points) == (SAME, 2)
 
 
 def test_a_tampered_number_is_found(results: Path) -> None:
     """By its last bit; on the same kind of CPU that is an error."""
     tamper(results, lambda values: np.nextafter(values, np.inf))
-    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    done = check_cell(*draw_cells(results, DOM, 1, 0)[0], 0)
     assert done.result == DIFFERENT
     assert done.detail.startswith("repeat 0: ")
     assert "made on" in done.detail
@@ -205,39 +205,39 @@ def test_another_cpu_may_have_other_bits(results: Path) -> None:
     """Within the repeats' spread; beyond it the numbers are others, and both CPUs are named."""
     made_elsewhere(results)
     tamper(results, lambda values: np.nextafter(values, np.inf))
-    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    done = check_cell(*draw_cells(results, DOM, 1, 0)[0], 0)
     assert done.result == CLOSE
     assert f"made on Other CPU, played on {host.cpu_name()}" in done.detail
     tamper(results, lambda values: values + 50.0)
-    assert check(*drawn(results, DOM, 1, 0)[0], 0).result == DIFFERENT
+    assert check_cell(*draw_cells(results, DOM, 1, 0)[0], 0).result == DIFFERENT
 
 
 def test_other_data_are_told(results: Path) -> None:
     """Whatever the number is, and on any CPU."""
     made_elsewhere(results)
-    run, row = drawn(results, DOM, 1, 0)[0]
-    done = check(run, {**row, "data_sha256": "0" * 64}, 0)
+    run, row = draw_cells(results, DOM, 1, 0)[0]
+    done = check_cell(run, {**row, "data_sha256": "0" * 64}, 0)
     assert done.result == DIFFERENT
     assert "repeat 0: other data" in done.detail
 
 
 def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without repeats beside the table, the chosen point, or the data."""
-    run, row = drawn(results, DOM, 1, 0)[0]
-    assert check(run, {**row, "params": '{"eta": -1}'}, 0).result == NOT_COMPARABLE
+    run, row = draw_cells(results, DOM, 1, 0)[0]
+    assert check_cell(run, {**row, "params": '{"eta": -1}'}, 0).result == NOT_COMPARABLE
     with pytest.raises(UserError, match="has no cell Synthetic, nobody"):
         run.repeats["Synthetic", "nobody", "all", "error"] = np.ones(3)
-        check(run, {**row, "algorithm": "nobody"}, 0)
+        check_cell(run, {**row, "algorithm": "nobody"}, 0)
 
     def missing(_unit: Any) -> Result:
         raise DataMissing("no file")
 
     monkeypatch.setattr(verify, "compute", missing)
     monkeypatch.setattr(engine, "compute", missing)
-    done = check(run, row, 0)
+    done = check_cell(run, row, 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
     (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()
-    done = check(*drawn(results, DOM, 1, 0)[0], 0)
+    done = check_cell(*draw_cells(results, DOM, 1, 0)[0], 0)
     assert (done.result, done.detail) == (NOT_COMPARABLE, "the repeats beside the table")
 
 
@@ -266,7 +266,7 @@ def test_a_name_that_cannot_sign_is_refused_before_anything_is_played(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not after the cells, when their rows are written."""
-    monkeypatch.setattr(verify, "check", lambda *_: pytest.fail("a cell was played"))
+    monkeypatch.setattr(verify, "check_cell", lambda *_: pytest.fail("a cell was played"))
     assert _main.main(["audit", "verify", "--cells", "1", "--sign", " "]) == WRONG_USE
     assert "a name must be one line of text" in capsys.readouterr().err
 
@@ -296,9 +296,9 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "verify.csv"
     script = (
         "import sys; from pathlib import Path; import pandas as pd; "
-        "from omtl.reproduction.verify import append\n"
+        "from omtl.reproduction.verify import append_rows\n"
         "path, by = Path(sys.argv[1]), sys.argv[2:]\n"
-        "for row in range(30): append(path, pd.DataFrame({'by': by, 'row': [row]}))"
+        "for row in range(30): append_rows(path, pd.DataFrame({'by': by, 'row': [row]}))"
     )
     writers = [
         subprocess.Popen([sys.executable, "-c", script, str(path), str(by)]) for by in range(4)

@@ -29,7 +29,7 @@ from omtl.tables.cells import planned  # noqa: E402
 from omtl.tables.layout import lay_out  # noqa: E402
 from omtl.tables.notes import notes  # noqa: E402
 from omtl.tables.play import units_of  # noqa: E402
-from omtl.tables.render import latex, markdown  # noqa: E402
+from omtl.tables.render import latex, layout_markdown  # noqa: E402
 from omtl.tables.request import Request  # noqa: E402
 from omtl.tables.scoring import scored  # noqa: E402
 from omtl.tables.writing import as_rows  # noqa: E402
@@ -77,7 +77,7 @@ def forms(records: Records) -> dict[str, str]:
     layout = lay_out(cells, notes(cells))
     return {
         "table.csv": as_rows(cells).to_csv(index=False, lineterminator="\n"),
-        "table.md": markdown(layout),
+        "table.md": layout_markdown(layout),
         "table.tex": latex(layout),
     }
 

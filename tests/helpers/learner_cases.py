@@ -19,7 +19,7 @@ from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, lifelong, rounds
 from omtl.kernel.play import Trace, play
-from omtl.reference import Rounds, Step, Steps, problems
+from omtl.reference import ReferenceStep, Rounds, Steps, problems
 from omtl.reference.problems import Recorded, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
 
@@ -254,7 +254,7 @@ def life(sizes: tuple[int, ...], n_features: int = 4) -> Case:
     return case._replace(stream=lifelong(case.tasks, np.random.default_rng(3)))
 
 
-def finished(steps: Generator[Step, None, Any]) -> tuple[list[Step], Any]:
+def finished(steps: Generator[ReferenceStep, None, Any]) -> tuple[list[ReferenceStep], Any]:
     """Return all steps of an oracle, and what it returns after them.
 
     Parameters

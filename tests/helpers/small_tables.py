@@ -45,7 +45,7 @@ def small_table(repeats: int = 2, selection: str | None = None) -> pd.DataFrame:
 def filled_store(cells: pd.DataFrame, folder: Path, parallel: Mapping[str, Any] = SERIAL) -> Store:
     """Return a store in a folder with all units of a table."""
     store = Store(folder)
-    outcome = engine.run(units_of(cells), store, parallel, quiet=True)
+    outcome = engine.run_units(units_of(cells), store, parallel, quiet=True)
     assert not outcome.failed
     return store
 

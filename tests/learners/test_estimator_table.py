@@ -31,7 +31,7 @@ from omtl.sklearn import (
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE, Entry, entry_of
+from omtl.sklearn.parameters import TABLE, Entry, declared_entry
 
 
 def rules_of_the_package() -> Iterator[type]:
@@ -56,7 +56,7 @@ def test_every_online_learner_has_an_estimator() -> None:
 
 def test_a_docstring_declares_the_estimator() -> None:
     """Ranges after the types, the rest in a section of its own; unknown words are refused."""
-    entry = entry_of(
+    entry = declared_entry(
         "mine",
         "Mine.\n\nParameters\n----------\na, b : float in [0, 2)\n    Both.\nc : int in [2, inf)\n"
         "d : float\n\nEstimator\n---------\ndefaults : a = 0.5, b = 1e-3\ntakes : rounds, network\n"
@@ -71,9 +71,9 @@ def test_a_docstring_declares_the_estimator() -> None:
     assert [fits(value) for value in (-0.1, 0.0, 2.0, math.nan)] == [False, True, False, False]
     assert entry.values["c"][0] == "at least 2 and finite"
     with pytest.raises(ValueError, match="no line 'takse'"):
-        entry_of("mine", "Mine.\n\nEstimator\n---------\ntakse : rounds")
+        declared_entry("mine", "Mine.\n\nEstimator\n---------\ntakse : rounds")
     with pytest.raises(ValueError, match="is not an interval"):
-        entry_of("mine", "Mine.\n\nParameters\n----------\na : float in (0; 1)")
+        declared_entry("mine", "Mine.\n\nParameters\n----------\na : float in (0; 1)")
 
 
 def test_defaults_are_values_of_the_grids() -> None:

@@ -52,7 +52,7 @@ from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.selective import SelectivePerceptron
 from omtl.learners.soft_confidence import SCW
 from omtl.learners.within_online import OnlineWithinOnline
-from omtl.reference import Step
+from omtl.reference import ReferenceStep
 from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
 
@@ -396,4 +396,4 @@ def test_oracle_steps_are_steps() -> None:
     for learner in VARIANTS:
         steps = list(oracle_steps(learner, case))
         assert len(steps) == 5
-        assert all(isinstance(step, Step) for step in steps)
+        assert all(isinstance(step, ReferenceStep) for step in steps)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, with_options
 from profiles import thorough
 
-from omtl.compute.engine import run
+from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
@@ -26,7 +26,7 @@ from omtl.figures.panels import osmtl_bounds
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.reference import Given, Steps
+from omtl.reference import GivenExample, Steps
 from omtl.reference import osmtl as oracle
 from omtl.tables.request import Request
 from omtl.theory import comparators, osmtl
@@ -48,10 +48,10 @@ def problem(seed: int, m: int, n: int, d: int, noise: float) -> tuple[Tasks, Str
     return tasks, rounds(tasks, rng, rng, n_checkpoints=task.size)
 
 
-def by_round(tasks: Tasks, stream: Stream) -> list[list[Given]]:
+def by_round(tasks: Tasks, stream: Stream) -> list[list[GivenExample]]:
     """Return the stream as the oracles meet it."""
     return [
-        [Given(tasks.X[i], tasks.y[i], int(tasks.task[i]), 0) for i in stream.example[a:b]]
+        [GivenExample(tasks.X[i], tasks.y[i], int(tasks.task[i]), 0) for i in stream.example[a:b]]
         for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)
     ]
 
@@ -226,7 +226,7 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     small = changed(lambda experiment: with_options(experiment, **SMALL_WALK))
     monkeypatch.setattr(plan, "Experiment", small)
     planned = plan.plan_figure("tiny", AS_WRITTEN)
-    run(planned.units(0, 2), store, SERIAL, quiet=True)
+    run_units(planned.units(0, 2), store, SERIAL, quiet=True)
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
@@ -239,6 +239,6 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
     wrong = plan.plan_figure("tiny", AS_WRITTEN)
-    run(wrong.units(0, 1), store, SERIAL, quiet=True)
+    run_units(wrong.units(0, 1), store, SERIAL, quiet=True)
     with pytest.raises(UserError, match="has no C, alpha and margin"):
         show_figure(wrong, Request(repeats=1, store=store))

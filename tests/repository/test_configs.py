@@ -15,7 +15,7 @@ from omtl.experiment.naming import READINGS
 from omtl.experiment.playing import compute, hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
-from omtl.reproduction.record import line, play
+from omtl.reproduction.record import line, play_run
 from omtl.tables.cells import places_in, planned
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
@@ -90,7 +90,7 @@ def test_every_reading_runs_by_hydra(
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
     small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
     config = composed([f"reading={reading}", "repeats=2", *small_walk])
-    assert "PM, Synthetic: error" in line(play(config))
+    assert "PM, Synthetic: error" in line(play_run(config))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_a_protocol_measures_is_shown(
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
     walk = {**SMALL_WALK, "n_examples": 60}
     small_walk = [f"dataset.options.{key}={value}" for key, value in walk.items()]
-    told = line(play(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk])))
+    told = line(play_run(composed(["algorithm=pm", *overrides, "repeats=1", *small_walk])))
     assert all(word in told for word in shown)
     assert ("error" in told) == ("error" in shown)
 

@@ -39,7 +39,7 @@ def assert_known(line: str) -> None:
         if rest[0] == "--completion":  # which prints and ends
             assert rest[1] in _main.SHELLS
             return
-        _main.parse(rest)
+        _main.parse_options(rest)
     else:
         assert Path(program).name in ("pip", "python", "git", "cd", "dask", "sbatch"), line
 

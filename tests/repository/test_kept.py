@@ -13,7 +13,7 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment import playing
 from omtl.reproduction import export
-from omtl.reproduction.explain import explain
+from omtl.reproduction.explain import explain_cell
 from omtl.reproduction.reproduce import reproduce_statistics
 from omtl.tables.cells import planned
 from omtl.tables.plan import describe, descriptions
@@ -39,7 +39,7 @@ def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a unit was to be computed")
 
-    monkeypatch.setattr(engine, "run", refuse)
+    monkeypatch.setattr(engine, "run_units", refuse)
     monkeypatch.setattr(playing, "compute", refuse)
 
 
@@ -65,7 +65,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     rows = [row for row in rows if row["reading"] == "as_published"]
     row = next((row for row in rows if row["verdict"] == "off"), rows[0])
     name = f"{row['algorithm']} on {row['dataset']}"
-    told = explain("dom-table1", name, Request(store=store))
+    told = explain_cell("dom-table1", name, Request(store=store))
     assert list(told)[:2] == ["cell", "verdict"]
     assert told["verdict"] == row["verdict"]
     if row["verdict"] == "off":
@@ -74,7 +74,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
     assert told["from"] == "results/reproduced/dom-table1.csv"
     assert told["repeats"] == int(row["n_repeats"])
     assert "units" not in told
-    full = explain("dom-table1", name, Request(store=store), full=True)
+    full = explain_cell("dom-table1", name, Request(store=store), full=True)
     assert full["data"]["rows_sha256"] == [row["data_sha256"]]
     assert full["made on"][0]["cpu"]
     assert len(full["units"]) == 50
@@ -82,7 +82,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
 
 def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     """The same bytes as in git, and in other forms; a figure but for its pdf."""
-    done = export.export("dom-table1", Request(store=store), tmp_path)
+    done = export.export_files("dom-table1", Request(store=store), tmp_path)
     assert "from results/reproduced/dom-table1.csv" in str(done)
     in_git = (RESULTS / "reproduced" / "dom-table1.md").read_bytes()
     assert (tmp_path / "dom-table1.md").read_bytes() == in_git
@@ -92,9 +92,9 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     assert set(rows["reading"]) == {"as_published"}
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.typed(rows), of_parquet)
+    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
     assert str(of_parquet["ours_mean"].dtype) == "float64"
-    done = export.export("dom-fig2", Request(store=store), tmp_path)
+    done = export.export_files("dom-fig2", Request(store=store), tmp_path)
     assert "no pdf and png" in str(done)
     assert {path.suffix for path in done.paths} == {".svg", ".csv", ".bib"}
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
@@ -108,7 +108,7 @@ def test_an_installed_package_exports_the_figures_that_it_brings(
 ) -> None:
     """As it does the tables: where no results are written, they are those of the package."""
     monkeypatch.setattr("omtl.util.paths.RESULTS", tmp_path / "results")
-    done = export.export("dom-fig2", Request(store=store), tmp_path / "to")
+    done = export.export_files("dom-fig2", Request(store=store), tmp_path / "to")
     assert done.source == "results/figures"
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
     assert (tmp_path / "to" / "dom-fig2.svg").read_bytes() == drawn
@@ -117,7 +117,7 @@ def test_an_installed_package_exports_the_figures_that_it_brings(
 def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:
     """They are not exported in their place; without synthetic data it is the same run."""
     with pytest.raises(UserError, match="there are no results for 50 repeats"):
-        export.export("dom-table1", Request(store=store, one_draw=True), tmp_path)
+        export.export_files("dom-table1", Request(store=store, one_draw=True), tmp_path)
     asked = Request(store=store, one_draw=True)
     assert published_run(planned("osmtl-table1", asked), asked) is not None
 
@@ -128,7 +128,7 @@ def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path)
     with pytest.raises(
         UserError, match=f"there are no results for 3 repeats.* run `omtl .* {name}`"
     ):
-        export.export(name, Request(repeats=3, store=store), tmp_path)
+        export.export_files(name, Request(repeats=3, store=store), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

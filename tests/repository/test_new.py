@@ -11,7 +11,7 @@ import pytest
 from environments import environment
 
 from omtl.commands._main import main
-from omtl.experiment.new_files import KINDS, make
+from omtl.experiment.new_files import KINDS, make_files
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
@@ -90,7 +90,7 @@ def test_what_is_made_works_as_it_is(tmp_path: Path) -> None:
 def test_wrong_names_are_refused(kind: str, name: str, told: str, tmp_path: Path) -> None:
     """And nothing is written, nor is a file that is there."""
     with pytest.raises(UserError, match=told):
-        make(kind, name, tmp_path)
+        make_files(kind, name, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -115,5 +115,5 @@ def test_the_command_refuses_names_that_would_do_harm(
 def test_no_file_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("precious", encoding="utf-8")
     with pytest.raises(UserError, match="there is a learner 'mine' already"):
-        make("learner", "mine", tmp_path)
+        make_files("learner", "mine", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]

@@ -18,7 +18,7 @@ from omtl.experiment.descriptions import (
     FigureDescription,
     Readings,
     TableDescription,
-    json_schema,
+    schema_of_file,
 )
 from omtl.experiment.papers import paper_file
 from omtl.experiment.readings import check_questions, questions
@@ -208,7 +208,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
 def test_editors_get_the_schema_that_is_checked(file: str) -> None:
     """The files in the documentation are what the schema gives, and allow what papers have."""
     path = ROOT / "docs" / "schema" / f"{file}.json"
-    told = json_schema(file)
+    told = schema_of_file(file)
     assert path.read_text(encoding="utf-8") == json.dumps(told, indent=2) + "\n"
     if file == "table":
         assert told["properties"]["spread"] == {"enum": ["std", "standard_error", "unstated"]}

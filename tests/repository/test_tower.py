@@ -16,9 +16,11 @@ FLOORS = list(reversed(TOP_DOWN))
 FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
 MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
 
-UNIQUE = ("util", "data", "measures", "metric_learning", "protocols")
-INTERFACES = {"load", "parse", "play_grid"}
-"""Functions that a module is recognised by."""
+INTERFACES = {"load", "parse", "play_grid", "add_options", "run"}
+"""Functions that a module is recognised by: of a data set, a protocol, a command."""
+
+NOT_YET = ("kernel", "learners")
+"""Folders whose vocabulary is counted apart: renaming it changes the learners' hashes."""
 
 MOST_PARAMETERS = 5
 MOST_LINES = 400
@@ -62,6 +64,10 @@ def test_no_module_imports_from_above(path: Path) -> None:
     assert [name for name, high in theirs.items() if high is not None and high > mine] == []
 
 
+PUBLIC = (("omtl", "api"), ("omtl", "datasets.py"))
+"""Where public functions are, whose options by keyword are no burden."""
+
+
 def n_parameters(node: ast.FunctionDef, by_keyword: bool = True) -> int:
     """Return how many parameters a function has besides its object, also those by keyword alone."""
     given = node.args
@@ -80,20 +86,20 @@ def test_no_function_has_many_parameters() -> None:
         if path.parts[:2] != ("omtl", "kernel") and path.parts[0] != "data_fetchers"
         for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
-        and n_parameters(node, path.parts[:2] != ("omtl", "api")) > MOST_PARAMETERS
+        and n_parameters(node, path.parts[:2] not in PUBLIC) > MOST_PARAMETERS
     ]
     assert found == LONG
 
 
 def test_public_names_are_defined_once() -> None:
-    """Within the lower folders; every data set has its `load`, every protocol its `play_grid`."""
-    found: dict[str, list[str]] = {}
+    """Every data set has its `load`, every protocol its `play_grid`, every command its `run`."""
+    found: dict[str, set[str]] = {}
     for path in MODULES:
         parts = path.relative_to(ROOT).parts
-        if parts[0] == "data_fetchers" or parts[1] in UNIQUE:
+        if parts[1] not in NOT_YET:
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_":
-                    found.setdefault(node.name, []).append("/".join(parts))
+                    found.setdefault(node.name, set()).add("/".join(parts))
     twice = {name: files for name, files in found.items() if len(files) > 1}
     assert twice.keys() <= INTERFACES, twice
 

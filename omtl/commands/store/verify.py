@@ -24,12 +24,12 @@ def run(options: argparse.Namespace) -> int:
     """Print what is damaged or differs; fail if anything is."""
     from omtl.compute.exchange import damaged_units
     from omtl.compute.store import Store
-    from omtl.reproduction.pulled import DIFFERENT, NOT_PLAYED, replayed
+    from omtl.reproduction.pulled import DIFFERENT, NOT_PLAYED, replay_pulled
 
     store = Store.default()
     if options.replay is not None:
         results = []
-        for replay in replayed(store, options.replay, options.seed):
+        for replay in replay_pulled(store, options.replay, options.seed):
             print(replay, flush=True)
             results.append(replay.result)
         return FAILED if DIFFERENT in results or set(results) == {NOT_PLAYED} else DONE

@@ -273,7 +273,7 @@ def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Curve:
     return Curve(label, rounded(x), mean, std, len(values), values=values, **more)
 
 
-def label_of(metric: Metric) -> str:
+def axis_label(metric: Metric) -> str:
     """Return the label of an axis that shows a metric."""
     words = WORDS.get(metric.name, metric.name.replace("_", " "))
     return f"{words} ({metric.unit})" if metric.unit else words

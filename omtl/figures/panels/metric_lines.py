@@ -20,7 +20,7 @@ from omtl.figures.panels.axes import (
     PlannedPanel,
     PlayedLine,
     Reference,
-    label_of,
+    axis_label,
     line_of,
     number,
     rounded,
@@ -45,7 +45,7 @@ def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
         for line, place in places
         if place in panel.published_at
     )
-    return [Axes(asked.across, label_of(metric), lines, marks=marks)]
+    return [Axes(asked.across, axis_label(metric), lines, marks=marks)]
 
 
 def number_of(column: str) -> float:
@@ -119,7 +119,7 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
             notes = (f"no b*: {fault}",)
     return Axes(
         f"{asked.symbol or name} ({one.line.label})",
-        label_of(metric),
+        axis_label(metric),
         (chosen_line(one.line.label, {x: one.among(one.having(name, x)) for x in at}, metric),),
         x_scale=asked.scale or "linear",
         ticks=tuple(float(value) for value in at),
@@ -182,7 +182,7 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
         lines.append(line_of(label, at, values, params=tuple(one.named(p) for p in mine)))
     return Axes(
         asked.symbol or name,
-        label_of(metric) if metric else "AP@10 on the validation part (%)",
+        axis_label(metric) if metric else "AP@10 on the validation part (%)",
         tuple(lines),
         x_scale=asked.scale or "log",
         title=one.line.label,
