@@ -117,7 +117,8 @@ def half(batch, *given):
 
 honest, engine.compute_batch = engine.compute_batch, half
 how = resolve_jobs(load_option("parallel", "processes"), 2)
-print(engine.run_units(perceptrons(40, n_examples=200), Store(Path(sys.argv[1])), how, True).computed)
+units = perceptrons(40, n_examples=200)
+print(engine.run_units(units, Store(Path(sys.argv[1])), how, True).computed)
 """
 
 
@@ -194,7 +195,8 @@ def interrupt():
 
 def job():
     units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
-    engine.run_units(units, store, resolve_jobs(load_option("parallel", sys.argv[3]), 2), quiet=True)
+    how = resolve_jobs(load_option("parallel", sys.argv[3]), 2)
+    engine.run_units(units, store, how, quiet=True)
     return 0
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
