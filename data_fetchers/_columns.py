@@ -97,10 +97,8 @@ def table_notes(
     count = Counter(task)
     counts = [count[name] for name in names]
     each = some([f"{name!r} {count[name]}" for name in names])
-    yield (
-        f"{len(names)} tasks, {sum(counts)} examples, {min(counts)} to {max(counts)} per task "
-        f"({each})"
-    )
+    sizes = " to ".join(dict.fromkeys(map(str, (min(counts), max(counts)))))
+    yield f"{len(names)} tasks, {sum(counts)} examples, {sizes} per task ({each})"
     alike = defaultdict(list)
     for name in names:
         alike[" ".join(unicodedata.normalize("NFC", name).split())].append(name)

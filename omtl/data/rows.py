@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
+
+NO_ARRAY = (
+    "a row is not an array, as it may be sparse: use dot(w, x) and axpy(a, x, w) of omtl.ops, or "
+    "loop over nonzeros(x); see docs/rows.md"
+)
+"""What to tell a learner's author who takes an example for a vector."""
 
 
 class DenseRows(NamedTuple):
     """Rows of a C-ordered array of shape (n_rows, n_features)."""
 
     X: np.ndarray
+
+    def __getitem__(self, i: Any) -> NoReturn:
+        """Refuse an index, which would be that of an array."""
+        raise TypeError(NO_ARRAY)
 
 
 class SparseRows(NamedTuple):
@@ -20,6 +30,10 @@ class SparseRows(NamedTuple):
     indptr: np.ndarray
     indices: np.ndarray
     values: np.ndarray
+
+    def __getitem__(self, i: Any) -> NoReturn:
+        """Refuse an index, which would be that of an array."""
+        raise TypeError(NO_ARRAY)
 
 
 Rows = DenseRows | SparseRows

@@ -8,6 +8,7 @@ from pathlib import Path
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 import omtl
+from omtl.data.rows import NO_ARRAY
 
 PACKAGE = Path(omtl.__file__).resolve().parent
 
@@ -36,6 +37,9 @@ TELLING = (
 )
 """Lines in numba's messages, and what they mean for a learner."""
 
+ROW_AS_ARRAY = re.compile(r"\brows\[|@ *x\b|\bx *@|np\.(dot|inner)\(.*\bx\b")
+"""Lines of code that take an example for a vector."""
+
 OPENING = ("Failed in", "No implementation of function Function(<function")
 """Starts of lines that only introduce the actual problem."""
 
@@ -46,6 +50,8 @@ def why(fault: Exception) -> str:
     lines = [line.strip() for line in text.splitlines()]
     meant = ALLOCATES if re.search(ALLOCATING, text) else _reworded(_matter(lines))
     place = _place(lines)
+    if ROW_AS_ARRAY.search(place):
+        meant = NO_ARRAY
     return f"{meant}; {place}" if place else meant
 
 

@@ -37,10 +37,11 @@ points of a grid then share (`omtl.kernel.sharing`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
+from omtl.data.rows import NO_ARRAY
 from omtl.kernel.inlining import inlined, method
 
 
@@ -65,6 +66,10 @@ class Example(NamedTuple):
     node: int
     square_norm: float
     round: int
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse to be an array, where a learner multiplies a vector with an example."""
+        raise TypeError(NO_ARRAY)
 
 
 @inlined

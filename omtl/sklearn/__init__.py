@@ -12,6 +12,7 @@ from omtl.sklearn.parameters import TABLE
 OTHERS = {
     "OnlineScaler": "online_scaler",
     "TaskColumn": "task_column",
+    "load": "model_file",
     "progressive_validation": "progressive",
 }
 """What is used beside the learners, each with its module."""
@@ -20,11 +21,7 @@ OTHERS = {
 def __getattr__(name: str) -> Any:
     """Return an estimator, a function for estimators, or the names of both."""
     if name == "__all__":
-        return [*TABLE, *OTHERS, "load"]
-    if name == "load":
-        from omtl.sklearn.base import MultiTaskClassifier
-
-        return MultiTaskClassifier.load
+        return [*TABLE, *OTHERS]
     if name in OTHERS:
         return getattr(import_module(f"omtl.sklearn.{OTHERS[name]}"), name)
     if name in TABLE:

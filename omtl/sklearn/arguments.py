@@ -11,11 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from omtl.data.networks import mixing_matrix
 from omtl.kernel.rules import Shape
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
+
+MOST_TIMES = 2**31
+"""The largest weight of an example: it is met so many times."""
 
 MOST_NAMES = 4096
 """Whole numbers in a range up to this size are looked up in a table."""
@@ -201,6 +205,37 @@ def nodes_of(number: np.ndarray, node: Any, n_nodes: int, n_tasks: int) -> np.nd
             f"node must be from 0 to {n_nodes - 1}, because the network has {n_nodes} nodes"
         )
     return nodes.astype(np.int64)
+
+
+def weighted(sample_weight: Any, X: Any, y: np.ndarray, task: Any, node: Any) -> tuple[Any, ...]:
+    """Return X, y, task and node with each example as many times as it weighs.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not a whole number from 0 on, or all are 0.
+    """
+    if sample_weight is None:
+        return X, y, task, node
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    is_count = (weights >= 0.0) & (weights <= MOST_TIMES) & (weights == np.floor(weights))
+    if not is_count.all() or not weights.any():
+        raise ValueError(
+            "sample_weight must be whole numbers from 0 on, not all 0: an example is met as many "
+            "times as it weighs"
+        )
+    counts = weights.astype(np.int64)
+    at = np.repeat(np.arange(counts.size), counts)
+
+    def repeated(each: Any, what: str) -> Any:
+        if each is None:
+            return None
+        labels = each if isinstance(each, np.ndarray) else task_labels(each, what)
+        if len(labels) != counts.size:
+            raise ValueError(f"{what} has {len(labels)} entries for {counts.size} examples")
+        return labels[at] if isinstance(labels, np.ndarray) else [labels[i] for i in at]
+
+    return X[at], y[at], repeated(task, "task"), repeated(node, "node")
 
 
 def seed_of(random_state: Any) -> int:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
-from omtl.sklearn.arguments import declared_names, label_classes, two_classes
+from omtl.sklearn.arguments import declared_names, label_classes, two_classes, weighted
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
@@ -72,6 +72,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         task: Any = None,
         node: Any = None,
         tasks: Iterable[Hashable] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Learn from examples once, in order, forgetting everything learnt before.
 
@@ -87,6 +88,8 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             index.
         tasks : iterable, optional
             All tasks, if `task` does not contain them all or for another order.
+        sample_weight : array-like of shape (n_examples,), optional
+            How many times in a row each example is met: whole numbers, 0 leaves it out.
 
         Raises
         ------
@@ -95,6 +98,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         with undone_on_error(self):
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
+            X, y, task, node = weighted(sample_weight, X, y, task, node)
             self._begin(X, label_classes(y), task, tasks, whole=True)
             self._learn(X, y, task, node, ends=True)
         return self
@@ -107,6 +111,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         node: Any = None,
         classes: Any = None,
         tasks: Iterable[Hashable] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Continue learning from examples, in order.
 
@@ -120,6 +125,8 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             The two classes, in the first call; optional if `y` has both.
         tasks : iterable, optional
             All tasks, in the first call; by default later calls may bring new ones.
+        sample_weight : array-like of shape (n_examples,), optional
+            As in `fit`.
 
         Raises
         ------
@@ -130,6 +137,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         with undone_on_error(self) if first else nullcontext():
             if first or not self._fits(X, y):
                 X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
+            X, y, task, node = weighted(sample_weight, X, y, task, node)
             if first:
                 known = label_classes(y) if classes is None else np.unique(classes)
                 self._begin(X, known, task, tasks, whole=False)

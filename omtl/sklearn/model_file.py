@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from omtl.kernel.rules import Shape
+from omtl.sklearn.arguments import task_labels
 from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.task_column import TaskColumn
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
@@ -26,11 +29,11 @@ VERSION = 3
 PLAIN = (str, bool, int, float, type(None))
 """Types that JSON preserves."""
 
-Estimator = TypeVar("Estimator", bound=MultiTaskClassifier)
+Estimator = TypeVar("Estimator")
 
 
-def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
-    """Write an estimator to a file, atomically.
+def save(saved: MultiTaskClassifier | TaskColumn, path: str | PathLike[str]) -> None:
+    """Write an estimator, or one that reads the task from a column, to a file, atomically.
 
     Raises
     ------
@@ -38,6 +41,7 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
         If a label or a parameter is not a number or a string, or the file cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
+    estimator = saved.estimator_ if isinstance(saved, TaskColumn) else saved
     shape = estimator._shape._asdict()
     arrays["shape/mixing"] = shape.pop("mixing")
     about = {
@@ -56,17 +60,35 @@ def save(estimator: MultiTaskClassifier, path: str | PathLike[str]) -> None:
         "room": estimator._room,
         "is_open": estimator._is_open,
     }
+    if isinstance(saved, TaskColumn):
+        tasks = None if saved.tasks is None else task_labels(saved.tasks, "tasks")
+        about["task_column"] = {
+            "column": _written("column", saved.column, arrays),
+            "tasks": tasks and [_written("tasks", name, arrays) for name in tasks],
+        }
     arrays |= estimator._arrays()
     write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
-def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
-    """Return the estimator of a file.
+def load(path: str | PathLike[str]) -> Any:
+    """Return the estimator of a file, whatever its kind.
 
     Raises
     ------
     UserError
         If it cannot be read, is not such a file, or is from a later version or an unknown learner.
+    """
+    return load_model(object, path)
+
+
+def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
+    """Return the estimator of a file, of this kind.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read, is not such a file, is of another kind, a later version or an unknown
+        learner.
     """
     from omtl.sklearn.classes import ESTIMATORS
 
@@ -86,9 +108,12 @@ def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
                 "read it with the omtl that wrote it"
             )
         made = ESTIMATORS[about["learner"]]
-        if not issubclass(made, kind):
-            raise UserError(f"{path}: has a {about['learner']}, not a {kind.__name__}")
-        return _filled(made, about, arrays)
+        column = about.get("task_column")
+        found = made if column is None else TaskColumn
+        if not issubclass(found, kind):
+            raise UserError(f"{path}: has a {found.__name__}, not a {kind.__name__}")
+        estimator = _filled(made, about, arrays)
+        return estimator if column is None else _with_column(estimator, **column)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
         raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
 
@@ -112,6 +137,13 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
             raise ValueError(f"{name} does not fit")
         array[...] = kept
     return estimator
+
+
+def _with_column(estimator: MultiTaskClassifier, column: int | str, tasks: Any) -> Any:
+    """Return a fitted classifier that reads the task from a column."""
+    model = TaskColumn(clone(estimator), column, tasks)
+    model.estimator_ = estimator
+    return model
 
 
 def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from numbers import Integral
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -52,24 +53,31 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.column = column
         self.tasks = tasks
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from examples once, in order.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_examples, n_features + 1)
         y : array-like of shape (n_examples,)
+        sample_weight : array-like of shape (n_examples,), optional
+            How many times in a row each example is met.
         """
         features, task = self._split(X)
-        self.estimator_ = clone(self.estimator).fit(features, y, task, tasks=self.tasks)
+        model = clone(self.estimator)
+        self.estimator_ = model.fit(
+            features, y, task, tasks=self.tasks, sample_weight=sample_weight
+        )
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
         if not hasattr(self, "estimator_"):
             self.estimator_ = clone(self.estimator)
-        self.estimator_.partial_fit(features, y, task, classes=classes, tasks=self.tasks)
+        self.estimator_.partial_fit(
+            features, y, task, classes=classes, tasks=self.tasks, sample_weight=sample_weight
+        )
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -86,6 +94,34 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def classes_(self) -> np.ndarray:
         """Return the two classes."""
         return self.estimator_.classes_
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what was learnt to a file with only numbers and names, no code.
+
+        Raises
+        ------
+        UserError
+            If a label is not a string or a number, or the file cannot be written.
+        NotFittedError
+            If nothing has been learnt.
+        """
+        from omtl.sklearn.model_file import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return what `save` wrote.
+
+        Raises
+        ------
+        UserError
+            If the file is not such a file.
+        """
+        from omtl.sklearn.model_file import load_model
+
+        return load_model(cls, path)
 
     @available_if(_has_weights)
     def weights(self) -> dict[Hashable, np.ndarray]:

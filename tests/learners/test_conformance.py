@@ -193,6 +193,32 @@ def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
     assert check in broken(learner)
 
 
+class Indexes(Good):
+    """It takes the rows for a matrix."""
+
+    def score(self, state: Any, x: Any) -> Any:
+        """Multiply with a row."""
+        return state[x.task] @ x.rows[x.i]
+
+
+class Multiplies(Good):
+    """It takes an example for a vector."""
+
+    def update(self, state: Any, x: Any, y: float, score: float) -> Any:  # noqa: ARG002
+        """Add the example."""
+        state[x.task] += y * np.asarray(x)
+        return True
+
+
+@pytest.mark.parametrize("learner", [Indexes(), Multiplies()], ids=lambda x: type(x).__name__)
+def test_who_takes_an_example_for_an_array_is_told_what_to_use(learner: Any) -> None:
+    """By name, with the page; so is who compiles such a line."""
+    told = next(one.why for one in look_at(learner) if one.result == FAIL)
+    assert all(text in told for text in ("dot(w, x)", "axpy(a, x, w)", "docs/rows.md"))
+    for code in ("return w @ x", "return state.w[x.task] @ x.rows[x.i]", "np.dot(w, x)"):
+        assert "dot(w, x)" in why(NumbaError(f'no\nFile "mine.py", line 7:\n{code}\n^\n'))
+
+
 @pytest.mark.parametrize("learner", [Good(), Slotted(), Arrays()], ids=lambda x: type(x).__name__)
 def test_a_good_learner_passes(learner: Any) -> None:
     """A plain class in plain NumPy, whatever holds its hyper-parameters."""

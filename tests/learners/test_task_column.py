@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from omtl.sklearn import ROMPGD, Majority
-from omtl.sklearn.task_column import TaskColumn
+import omtl.sklearn
+from omtl.sklearn import ROMPGD, Majority, TaskColumn
+from omtl.util.errors import UserError
 
 N_TASKS = 3
 
@@ -79,3 +81,49 @@ def test_wrong_columns_are_told() -> None:
         TaskColumn(ROMPGD(), "who").fit(pd.DataFrame(X), y)
     with pytest.raises(ValueError, match="two axes"):
         TaskColumn(ROMPGD()).fit(X[0], y)
+
+
+@pytest.mark.parametrize("column", [-1, "who"])
+def test_a_file_keeps_the_column(column: int | str, tmp_path: Path) -> None:
+    """With the tasks and the learner, by whichever `load` it is read."""
+    X, y = data()
+    frame = pd.DataFrame(X[:, :-1]).rename(columns=str).assign(who=X[:, -1].astype(int))
+    kept = model(column=column).fit(frame, y)
+    kept.save(tmp_path / "model.npz")
+    for load in (omtl.sklearn.load, TaskColumn.load):
+        again = load(tmp_path / "model.npz")
+        assert repr(again) == repr(TaskColumn(ROMPGD(), column=column, tasks=[0, 1, 2]))
+        np.testing.assert_array_equal(again.decision_function(frame), kept.decision_function(frame))
+    with pytest.raises(UserError, match="has a TaskColumn, not a ROMPGD"):
+        ROMPGD.load(tmp_path / "model.npz")
+    kept.estimator_.save(tmp_path / "inner.npz")
+    with pytest.raises(UserError, match="has a ROMPGD, not a TaskColumn"):
+        TaskColumn.load(tmp_path / "inner.npz")
+
+
+def test_a_weight_is_the_number_of_times_an_example_is_met() -> None:
+    """In a row; 0 leaves it out. Through the column and without it, in one call or two."""
+    X, y = data()
+    weights = np.random.default_rng(1).integers(0, 4, y.size)
+    at = np.repeat(np.arange(y.size), weights)
+    expected = model().fit(X[at], y[at]).decision_function(X)
+    for weighed in (weights, weights.astype(float), weights.tolist()):
+        got = model().fit(X, y, sample_weight=weighed).decision_function(X)
+        np.testing.assert_array_equal(got, expected)
+    task = X[:, -1].tolist()
+    parts = ROMPGD().partial_fit(
+        X[:50, :-1], y[:50], task[:50], sample_weight=weights[:50], tasks=range(N_TASKS)
+    )
+    parts.partial_fit(X[50:, :-1], y[50:], task[50:], sample_weight=weights[50:]).end_round()
+    np.testing.assert_array_equal(parts.decision_function(X[:, :-1], task), expected)
+
+
+@pytest.mark.parametrize("weight", [0.5, -1.0, 1e300])
+def test_other_weights_are_refused(weight: float) -> None:
+    """The estimator is as it was."""
+    X, y = data()
+    one = ROMPGD()
+    for weights in (np.where(np.arange(y.size), 1.0, weight), np.zeros(y.size)):
+        with pytest.raises(ValueError, match=r"(?i)sample.weights? must"):
+            one.fit(X, y, sample_weight=weights)
+    assert not hasattr(one, "classes_")
