@@ -174,6 +174,10 @@ def connect(path: Path, is_writable: bool = True) -> sqlite3.Connection:
     return db
 
 
+_OF_PARENTS: list[sqlite3.Connection | None] = []
+"""Connections that a forked process has inherited."""
+
+
 class Store:
     """Finished units in a folder.
 
@@ -185,8 +189,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / FILE
-        self._lock = threading.RLock()
-        self._db: sqlite3.Connection | None = None
+        self._open_in_this_process()
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.folder,)
@@ -276,6 +279,9 @@ class Store:
         UserError
             If the file cannot be read or written; a `WriteError` in the latter case.
         """
+        if self._process != os.getpid():  # a fork may not use, nor close, its parent's connection
+            _OF_PARENTS.append(self._db)
+            self._open_in_this_process()
         with self._lock:
             try:
                 try:
@@ -296,6 +302,10 @@ class Store:
                 raise UserError(f"{self.path} cannot be read ({fault})") from fault
             except OSError as fault:
                 raise cannot_write(self.path, fault) from fault
+
+    def _open_in_this_process(self) -> None:
+        self._process, self._lock = os.getpid(), threading.RLock()
+        self._db: sqlite3.Connection | None = None
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:

@@ -207,7 +207,9 @@ def nodes_of(number: np.ndarray, node: Any, n_nodes: int, n_tasks: int) -> np.nd
     return nodes.astype(np.int64)
 
 
-def weighted(sample_weight: Any, X: Any, y: np.ndarray, task: Any, node: Any) -> tuple[Any, ...]:
+def repeat_by_weight(
+    sample_weight: Any, X: Any, y: np.ndarray, task: Any, node: Any
+) -> tuple[Any, ...]:
     """Return X, y, task and node with each example as many times as it weighs.
 
     Raises

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
-from omtl.sklearn.arguments import declared_names, label_classes, two_classes, weighted
+from omtl.sklearn.arguments import declared_names, label_classes, repeat_by_weight, two_classes
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
@@ -98,7 +98,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         with undone_on_error(self):
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
-            X, y, task, node = weighted(sample_weight, X, y, task, node)
+            X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
             self._begin(X, label_classes(y), task, tasks, whole=True)
             self._learn(X, y, task, node, ends=True)
         return self
@@ -137,7 +137,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         with undone_on_error(self) if first else nullcontext():
             if first or not self._fits(X, y):
                 X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
-            X, y, task, node = weighted(sample_weight, X, y, task, node)
+            X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
             if first:
                 known = label_classes(y) if classes is None else np.unique(classes)
                 self._begin(X, known, task, tasks, whole=False)

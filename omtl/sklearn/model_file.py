@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
 from omtl.sklearn.base import MultiTaskClassifier
@@ -130,11 +131,15 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     estimator._start(shape, classes, tuple(about["tasks"]))
     estimator._is_open = bool(about["is_open"])
     if about["room"]:
+        if not (shape.sparse and isinstance(estimator._window, SparseRows)):
+            raise ValueError("room does not fit")
         estimator._give_room(int(about["room"]))
     for name, array in estimator._arrays().items():
         kept = arrays[name]
         if kept.shape != array.shape or kept.dtype != array.dtype:
             raise ValueError(f"{name} does not fit")
+        if not _is_within(name, kept, array, estimator):
+            raise ValueError(f"{name} has an index of nothing")
         array[...] = kept
     return estimator
 
@@ -144,6 +149,40 @@ def _with_column(estimator: MultiTaskClassifier, column: int | str, tasks: Any) 
     model = TaskColumn(clone(estimator), column, tasks)
     model.estimator_ = estimator
     return model
+
+
+def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -> bool:
+    """Return whether compiled code, which does not check indices, may use an array.
+
+    Parameters
+    ----------
+    name : str
+    kept : ndarray
+        The array from the file.
+    fresh : ndarray
+        As the estimator begins: the arrays of a network never change.
+    estimator : MultiTaskClassifier
+    """
+    *path, last = name.split("/")
+    if kept.dtype.kind not in "iu":
+        return True
+    if "net" in path:
+        return bool(np.array_equal(kept, fresh))
+    if last == "indptr":  # of the window: where each row begins is fixed, and how far it may go
+        begin, end = kept[:-1:2], kept[1::2]
+        fits = np.array_equal(begin, fresh[:-1:2]) and kept[-1] == fresh[-1]
+        return bool(fits and (end >= begin).all() and (end <= begin + estimator._room).all())
+    if last == "column":
+        return sorted(kept[kept != -1]) == [*range(np.count_nonzero(kept != -1))]
+    shape, window = estimator._shape, estimator._window
+    n_rows = window.indptr.size - 1 if isinstance(window, SparseRows) else len(window.X)
+    limits = {
+        **{"example": (0, n_rows), "taken": (0, n_rows), "before": (-1, n_rows)},
+        **{"indices": (0, shape.n_features), "node": (0, len(shape.mixing))},
+        **{"task": (-1, shape.n_tasks), "n_begun": (0, shape.n_tasks + 1)},
+    }
+    low, high = limits.get(last, (-np.inf, np.inf))
+    return not kept.size or bool(kept.min() >= low and kept.max() < max(high, low + 1))
 
 
 def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:

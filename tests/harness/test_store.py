@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small, with_grid
 
-from omtl.compute import engine
+from omtl.compute import engine, exchange
 from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
@@ -189,6 +189,23 @@ def test_processes_and_threads_write_and_read_one_store(store: Store) -> None:
         assert [found.facts["seconds"] for unit in units if (found := reader.load(unit))] == [
             *range(40)
         ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_use_the_store_that_they_inherit(store: Store) -> None:
+    """Each by a connection of its own, whatever the parent holds meanwhile."""
+    rows = [numbered(unit, repeat) for repeat, unit in enumerate(small("pm").repeats(0, 12))]
+    store.add(rows[:2])
+    children = []
+    with store._lock:
+        for number in range(2, 12):
+            children.append(os.fork())
+            if not children[-1]:
+                store.add([rows[number]])
+                os._exit(0 if len(store.keys()) >= 3 else 1)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 10
+    assert store.keys() == sorted(row.key for row in rows)
+    assert not exchange.damaged_units(store)
 
 
 def test_a_stored_unit_is_not_written_again(store: Store) -> None:

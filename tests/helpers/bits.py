@@ -24,7 +24,9 @@ def lines(variants: Iterable[str] = VARIANTS) -> Iterator[str]:
         for layout in ("dense", "sparse"):
             tasks = data(layout)
             task = [NAMES[k] for k in tasks.task]
-            model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], NAMES)
+            model = estimator(variant).partial_fit(
+                tasks.X[:20], tasks.y[:20], task[:20], tasks=NAMES
+            )
             model.partial_fit(tasks.X[20:], tasks.y[20:], task[20:])
             digest = hashlib.sha256(model.decision_function(tasks.X, task).tobytes())
             for path, array in sorted(arrays_of(model._state).items()):

@@ -12,7 +12,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from estimator_cases import NAMES, blobs, data, estimator, same_bits
+from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, same_bits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import omtl.learners
@@ -110,6 +110,37 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
             omtl.sklearn.load(tmp_path / "other.npz")
     with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be stored in a file"):
         PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
+
+
+COUNTS = {
+    *("round", "n_met", "last_met", "seen", "horizon", "random", "each", "together_from"),
+    *("asked", "steps", "n", "peers", "wrong"),
+}
+"""Arrays of whole numbers that say how many, not where."""
+
+
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_index_of_nothing_is_refused(variant: str, layout: str, tmp_path: Path) -> None:
+    """Compiled code would write there; the file's hash may be right."""
+    tasks = data(layout)
+    task = [NAMES[k] for k in tasks.task]
+    model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], tasks=NAMES)
+    model.save(tmp_path / "model")
+    whole = read_sealed(tmp_path / "model")
+    assert omtl.sklearn.load(tmp_path / "model").tasks_ == NAMES
+    for name, array in whole.items():
+        is_state = name.startswith(("state/", "window/", "clock/"))
+        if array.dtype.kind in "iu" and is_state and name.rpartition("/")[2] not in COUNTS:
+            for place, odd in product(range(array.size), (10**6, -7)):
+                forged = array.copy()
+                forged.flat[place] = odd
+                write_sealed(tmp_path / "forged", whole | {name: forged})
+                with pytest.raises(UserError, match="index of nothing"):
+                    omtl.sklearn.load(tmp_path / "forged")
+                if place > 3:
+                    break
 
 
 def test_an_estimator_may_be_mapped_into_memory(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ SURROUNDINGS = {
     "one thread": {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "generic CPU": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
 }
-SOME = ["PassiveAggressive", "AROW", "COML", "DOM1", "ROMPGD", "AKLO-sample"]
-"""Estimators with whose code tests are quick: dense and sparse rows, networks, drawn examples."""
+SOME = ["PassiveAggressive", "COML", "AKLO-sample"]
+"""Rows of their own, a matrix of tasks, and examples that are drawn."""
 
 PYTHONS = "OMTL_PYTHONS"
 """Variable with interpreters, separated by colons, that have the packages of estimators."""

@@ -1,0 +1,64 @@
+"""A process that goes on for long: memory and descriptors level off."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import psutil
+import pytest
+from miniature import SERIAL, small
+
+from omtl.compute import engine, exchange
+from omtl.compute.store import Row, Store
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result
+
+MIB = 2**20
+
+
+def held() -> tuple[int, int]:
+    """Return this process's memory and its number of descriptors."""
+    gc.collect()
+    process = psutil.Process()
+    return process.memory_info().rss, process.num_fds()
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(sys.platform == "win32", reason="counts descriptors")
+def test_three_thousand_runs_in_one_process(store: Store) -> None:
+    """Each of a unit that is new, and of one that is stored."""
+    experiment = small("pm")
+    after = {}
+    for number in range(3000):
+        engine.run(experiment.repeats(number // 100, 2), store, SERIAL, quiet=True)
+        engine.run([experiment.unit(1000, number)], store, SERIAL, quiet=True)
+        if number in (999, 2999):
+            after[number] = held()
+    assert after[2999][0] - after[999][0] < 16 * MIB
+    assert after[2999][1] == after[999][1]
+    assert len(store.keys()) == 3000 + 60
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_a_hundred_thousand_units(store: Store) -> None:
+    """They are stored, listed, checked, shared and pruned with the memory of a few."""
+    experiment = small("pm")
+    result = compute(experiment.unit(0, 0))
+
+    def row(number: int) -> Row:
+        unit = experiment.unit(0, number)
+        return Row.of(unit, Result(result.arrays, result.facts | {"unit": unit.identity}))
+
+    assert exchange.Current()(row(0))
+    before = held()
+    for start in range(0, 100_000, 1000):
+        store.add([row(number) for number in range(start, start + 1000)])
+    assert len(store.keys()) == 100_000
+    assert not exchange.damaged_units(store)
+    assert exchange.prune(store, only_count=True) == (0, 100_000)
+    after = held()
+    assert after[0] - before[0] < 64 * MIB
+    assert after[1] - before[1] <= 3  # the file, its log, and its shared memory

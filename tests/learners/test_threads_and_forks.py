@@ -1,0 +1,97 @@
+"""Estimators in threads and in forks of a process that has already learnt."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from estimator_cases import blobs
+from sklearn.base import clone
+
+from omtl.sklearn import AKLO, AROW, COML, PassiveAggressive
+from omtl.util.paths import ROOT
+
+MODELS = [PassiveAggressive(), AROW(), COML(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_threads_get_the_same_bits(model: PassiveAggressive) -> None:
+    """Those that learn copies, and those that ask one that has learnt."""
+    X, y, task = blobs()
+    fitted = clone(model).fit(X, y, task)
+    expected = fitted.decision_function(X, task)
+
+    def scores(number: int) -> np.ndarray:
+        asked = fitted if number % 2 else clone(model).fit(X, y, task)
+        return asked.decision_function(X, task)
+
+    with ThreadPoolExecutor(8) as threads:
+        for found in threads.map(scores, range(40)):
+            np.testing.assert_array_equal(found, expected)
+
+
+SHARED = """
+import sys, threading
+import numpy as np
+from omtl.sklearn import AROW, PassiveAggressive
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(40, 6)), np.tile([-1, 1], 20)
+for model in (PassiveAggressive(), AROW()):
+    def learn(number):
+        for i in range(60):
+            try:
+                model.partial_fit(X, y, [f"{number} {i}"] * 40, classes=[-1, 1])
+                model.decision_function(X, [f"{number} {i}"] * 40)
+            except (ValueError, RuntimeError):
+                pass
+    threads = [threading.Thread(target=learn, args=(n,)) for n in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+print("alive")
+"""
+
+FORKED = """
+import os, sys
+import numpy as np
+from omtl.sklearn import AROW, COML
+rng = np.random.default_rng(0)
+X, y, task = rng.normal(size=(40, 6)), np.tile([-1, 1], 20), np.arange(40) // 2 % 4
+def bits():
+    return b"".join(kind().fit(X, y, task).decision_function(X, task).tobytes()
+                    for kind in (AROW, COML))
+ours = bits()
+for _ in range(3):
+    read, write = os.pipe()
+    if not os.fork():
+        os.write(write, bits())
+        os._exit(0)
+    assert os.read(read, len(ours)) == ours
+    os.wait()
+print("alive")
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        SHARED,
+        pytest.param(
+            FORKED, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+        ),
+    ],
+    ids=["shared", "forked"],
+)
+def test_the_process_survives(script: str) -> None:
+    """Threads that teach one estimator, whose numbers they mix up; forks learn the same bits."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
