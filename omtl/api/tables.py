@@ -51,7 +51,8 @@ class RequestOptions(TypedDict, total=False):
     ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
     the table's own. ``parallel`` names an option of ``conf/parallel`` with ``jobs`` workers, for a
     cluster at an ``address``. ``one_draw`` shuffles one draw of synthetic data, as the papers do;
-    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours.
+    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours;
+    ``search`` names a search of large grids, instead of the table's own.
     """
 
     reading: str
@@ -64,6 +65,7 @@ class RequestOptions(TypedDict, total=False):
     one_draw: bool
     times: bool
     slow: bool
+    search: str | None
 
 
 def request_for(**given: Unpack[RequestOptions]) -> Request:
@@ -75,7 +77,7 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
         If there is no such option.
     """
     user_folder.find()
-    selection = given.get("selection")
+    selection, search = given.get("selection"), given.get("search")
     known = {name.rpartition("/")[2] if "/" in name else name for name in options("reading")}
     reading = given.get("reading", CLOSEST)
     return Request(
@@ -88,6 +90,7 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
         given.get("one_draw", False),
         given.get("times", False),
         given.get("slow", False),
+        search and known_name("search", search, options("search")),
     )
 
 

@@ -30,6 +30,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     )
     add_run_options(command, auto=True)
+    command.add_argument(
+        "--search", help="how large grids are narrowed, in conf/search; default: the table's own"
+    )
     add_flags(command, "full", "one-draw", "dry-run", "times", "all")
 
 
@@ -39,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.cell is not None:
         refuse_ignored(options, add_options, "--cell writes no files", "times")
-    made = table(options.table, cell=options.cell, **given_request(options))
+    made = table(options.table, cell=options.cell, search=options.search, **given_request(options))
     made.show(options.full)
     if options.cell is None:
         tell_written(made.write())

@@ -17,7 +17,7 @@ import data_fetchers
 from data_fetchers.fetch import local_path
 from omtl.experiment.config import option_files
 from omtl.util import user_folder
-from omtl.util.compile_cache import own_home
+from omtl.util.compile_cache import kept_in, own_home
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT, home_folder
 
@@ -99,7 +99,7 @@ def _locked(path: Path) -> dict[str, set[str]]:
 def _kept() -> list[dict[str, str]]:
     folders = {home_folder() / name: what for name, what in KEPT.items()}
     if (home := own_home()) is not None:
-        folders[home] = "compiled code"
+        folders[home] = " of ".join(filter(None, ["compiled code", ", ".join(kept_in(home))]))
     return [_contents(folder, what) for folder, what in folders.items()]
 
 

@@ -22,9 +22,13 @@ def costs(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
 
     The rule may name the `tasks` whose mistakes count, from 1; the `target` ``worst_task``, for the
     highest error rate of a counted task; under `least`, an array to sum instead of the mistakes;
-    or, under `most`, an array by point and task whose mean should be highest. A point that diverged
-    has infinite cost.
+    or, under `most`, an array by point and task whose mean should be highest. Of cross-validation
+    it is the mean on held-out parts that should be highest. A point that diverged has infinite
+    cost.
     """
+    if rule.rule == "cross_validation":
+        mean = np.mean([result.arrays["validation"] for result in results], axis=0)
+        return _barred(-mean, results)
     if rule.most:
         gains = np.array([r.arrays[rule.most][:, _tasks(rule)] for r in results])
         return _barred(-np.nanmean(gains, axis=(0, 2)), results)
@@ -90,10 +94,8 @@ def cross_validation(results: Sequence[Result], rule: SelectionSpec) -> np.ndarr
     With ``chosen_for: all`` it is the point that is best over all repeats, for all of them.
     """
     if rule.chosen_for == "all":
-        mean = np.mean([result.arrays["validation"] for result in results], axis=0)
-        return np.full(len(results), np.argmin(_barred(-mean, results)))
-    each = [_barred(-result.arrays["validation"], [result]) for result in results]
-    return np.argmin(each, axis=1)
+        return np.full(len(results), np.argmin(costs(results, rule)))
+    return np.argmin([costs([result], rule) for result in results], axis=1)
 
 
 def prefix(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:

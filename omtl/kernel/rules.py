@@ -103,6 +103,8 @@ class Shape(NamedTuple):
         Number of examples of each task; empty if unknown.
     seed : int
         Seed of a learner that draws random numbers, the same for all learners of a repeat.
+    n_unmet : int
+        Number of features left out of `n_features`, as no example to learn from has them.
     """
 
     n_tasks: int
@@ -112,6 +114,7 @@ class Shape(NamedTuple):
     n_rounds: int = 0
     n_examples: tuple[int, ...] = ()
     seed: int = 0
+    n_unmet: int = 0
 
 
 class Learner(Protocol):

@@ -106,7 +106,7 @@ class OMTLCovariance(NamedTuple):
             return False
         together = x.round >= state.together_from[0]
         if together:
-            find_covariance(self, state, state.net.vectors.size // state.net.products.size)
+            find_covariance(self, state)
             if not self.as_printed:
                 use(self, state, state.learnt)
             elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:

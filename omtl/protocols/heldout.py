@@ -92,6 +92,21 @@ def together(one: PreparedData, other: PreparedData) -> PreparedData:
     )
 
 
+def renumbered(source: PreparedData, n_learnt: int) -> PreparedData:
+    """Return examples with only the features of the first ones, by which a learner learns.
+
+    All features that only the others have share one more number, at their places in the rows:
+    their weights are zero, and so no bit of a score changes.
+    """
+    X = sparse.csr_array(source.tasks.X)
+    is_met = np.zeros(X.shape[1], dtype=bool)
+    is_met[X.indices[: X.indptr[n_learnt]]] = True
+    n_met = np.count_nonzero(is_met)
+    number = np.where(is_met, np.cumsum(is_met) - 1, n_met).astype(X.indices.dtype)
+    few = sparse.csr_array((X.data, number[X.indices], X.indptr), shape=(X.shape[0], n_met + 1))
+    return replace(source, tasks=replace(source.tasks, X=few))
+
+
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> HeldOutPart:
     """Return a part of a repeat: number 0 is the whole split, its folds follow."""
     unit_rows = setting.protocol["unit_rows_to_learn"]
@@ -99,12 +114,18 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
         refuse_scaled(setting)
     source = taken(setting.source, learnt, unit_rows)
     rest = taken(setting.source, held_out, unit_rows=False)
+    both = together(source, rest)
+    if setting.source.is_reduced:  # the weights of other features would stay zero
+        both = renumbered(both, learnt.size)
     stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
     n = stream.example.size
     order = np.concatenate([stream.example, learnt.size + np.arange(held_out.size)])
-    examples, ordered = in_order(together(source, rest), stream._replace(example=order), n)
+    examples, ordered = in_order(both, stream._replace(example=order), n)
     played = ordered._replace(example=ordered.example[:n])
-    return HeldOutPart(examples, played, setting.shape(examples, played), ordered.example[n:])
+    n_features, n_whole = both.tasks.X.shape[1], setting.tasks.X.shape[1]
+    shape = setting.shape(examples, played)
+    shape = shape._replace(n_features=n_features, n_unmet=n_whole - n_features)
+    return HeldOutPart(examples, played, shape, ordered.example[n:])
 
 
 def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:

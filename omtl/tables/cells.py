@@ -87,7 +87,7 @@ def planned(
         plays = 0 if request.one_draw else of.plays
     if reading.answers:
         refuse_wrong_questions(reading.paper)
-    plan = _Plan(of, reading, plays, request.rule(of))
+    plan = _Plan(of, reading, plays, request.rule(of), request.search)
     numbers = published(name)
     where = f"{name}: the published numbers"
     check_names(where, ("metric", (number["metric"] for number in numbers), METRICS))
@@ -118,8 +118,11 @@ def _places_of_ours(of: TableDescription, numbers: list[dict[str, str]]) -> list
 class _Plan:
     """What the cells of a table share under a reading: each config is read once."""
 
-    def __init__(self, of: TableDescription, reading: Reading, plays: int, selection: str) -> None:
+    def __init__(
+        self, of: TableDescription, reading: Reading, plays: int, selection: str, search: str | None
+    ) -> None:
         self.of, self.reading, self.plays, self.selection = of, reading, plays, selection
+        self.search = search
         self.rows = {row.label: row for row in of.rows if not row.group}
         self.columns = {column.published: column for column in of.columns}
         self.read = {column: reading.for_column(column) for column in self.columns}
@@ -163,10 +166,13 @@ class _Plan:
         }
 
     def _search(self, column: Column, experiment: Experiment) -> SearchSpec | None:
-        """Return the search of a column's large grids; on one draw they are played in full."""
-        if not column.search or (self.plays == 0 and experiment.dataset.is_synthetic):
-            return None
-        return SearchSpec.named(column.search)
+        """Return the search of a column's large grids: the requested one, or else its own.
+
+        On one draw they are played in full unless a search is requested.
+        """
+        on_one_draw = self.plays == 0 and experiment.dataset.is_synthetic
+        name = self.search or ("" if on_one_draw else column.search)
+        return SearchSpec.named(name) if name else None
 
     def _too_slow(self, label: str, dataset: str) -> str:
         name = self.reading.name

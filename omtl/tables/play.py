@@ -1,10 +1,10 @@
 """The units that cells need, stage by stage, and playing those that the store lacks.
 
 A grid that is too large to play in full is searched by successive halving: each rung plays the
-remaining points on the first part of the stream, in a few repeats, and keeps the best; the points
-remaining after the last rung are played like any grid, which has that one stage only. The remaining
-points follow from stored units alone, so an interrupted search resumes, and always ends the same
-way.
+remaining points in a few repeats, on the whole stream or its first part, and keeps the best; the
+points remaining after the last rung are played like any grid, which has that one stage only. The
+remaining points follow from stored units alone, so an interrupted search resumes, and always ends
+the same way.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ def stages(cell: Any, load: Load) -> list[Stage]:
     for rung in cell.search.rungs if is_searched(cell) else ():
         repeats = min(rung.repeats, cell.asked_repeats)
         share = min(rung.share, cell.rule.fraction or 1.0)  # no more than the rule may use
-        part = experiment.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
+        if share == 1.0 and repeats == cell.asked_repeats:
+            break  # this rung is the full grid
+        part = experiment
+        if share < 1.0:
+            part = part.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
         found.append(Stage(part, repeats, False))
         units = part.repeats(cell.seed, repeats)
         results = load(units)

@@ -49,6 +49,8 @@ class Request:
         Whether times just measured replace those in ``results/``.
     slow : bool
         Whether cells that are `too_slow` by their table's description are played too.
+    search : str or None
+        The name of a search of the table's large grids; None for the table's own, if it has one.
     """
 
     reading: str = CLOSEST
@@ -60,6 +62,7 @@ class Request:
     one_draw: bool = False
     times: bool = False
     slow: bool = False
+    search: str | None = None
 
     def is_full(self, description: Description) -> bool:
         """Whether this is the run whose results are in git, by the table's own rule."""
@@ -71,6 +74,7 @@ class Request:
             self.repeats in (None, description.repeats)
             and self.seed == 0
             and not self.one_draw
+            and self.search is None
             and self.rule(description) in (description.selection, HONEST)
         )
 

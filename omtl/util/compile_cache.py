@@ -31,6 +31,9 @@ from omtl.util.user_folder import own_module
 UNUSED_DAYS = 60
 """Folders that were not used for longer are removed."""
 
+BY_ALL = ("builtins", "omtl.data.", "omtl.kernel.")
+"""Modules that the code of every learner is made of; the others name the folders."""
+
 _ONE_AT_A_TIME = Lock()
 """Held while numba's setting of the folder is changed."""
 
@@ -123,7 +126,8 @@ def code_folder(modules: set[str]) -> Path | None:
     home = own_home()
     if home is None:
         return None
-    folder = home / digest.hexdigest()[:16]
+    named = sorted(name.rpartition(".")[2] for name in modules if not name.startswith(BY_ALL))
+    folder = home / "-".join([*named, digest.hexdigest()[:16]])
     try:
         if not folder.is_dir():
             remove_unused(home)
@@ -170,6 +174,11 @@ def own_home() -> Path | None:
         )
         return None
     return home
+
+
+def kept_in(home: Path) -> list[str]:
+    """Return what compiled code is of, in any version: the modules of learners and recorders."""
+    return sorted({folder.name.rpartition("-")[0] for folder in home.iterdir()} - {""})
 
 
 def remove_unused(home: Path) -> None:

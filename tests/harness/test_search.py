@@ -16,7 +16,8 @@ from omtl.compute.exchange import pull, push
 from omtl.compute.store import Loaded, Store
 from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
-from omtl.tables.cells import first_cell
+from omtl.tables.cells import first_cell, planned
+from omtl.tables.plan import describe
 from omtl.tables.play import left_by_search, play_cells, record, stages, units_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
@@ -92,6 +93,25 @@ def test_a_search_that_keeps_all_is_the_full_grid(store: Store) -> None:
         cell = first_cell(scored(table, store))
         ends.append((cell.ours_mean, cell.params))
     assert ends[0] == ends[1]
+
+
+def test_a_rung_of_whole_repeats_is_of_the_full_grid(store: Store) -> None:
+    """Its units are those of the full grid; a rung of all repeats leaves nothing to search."""
+    first = replace(SEARCH, rungs=(Rung(share=1.0, repeats=2, keep=3),))
+    assert play_cells(table_of(None, repeats=3), asked(store)).computed == 3
+    table = table_of(first, repeats=3)
+    assert play_cells(table, asked(store)).computed == 3
+    cost = cost_of(table_of(None, repeats=3), first, asked(store))
+    assert cost["plays_search"].tolist() == [2 * 12 + 3 * 3]
+    assert play_cells(table_of(first, repeats=2), asked(store)).computed == 0
+
+
+def test_a_search_may_be_requested_of_any_table() -> None:
+    """It is then no run whose results are in git."""
+    request = Request("as_written", 2, search="repeats")
+    cells = planned("dom-table1", request)
+    assert {search.name for search in cells["search"]} == {"repeats"}
+    assert not request.is_published(describe("table", "dom-table1"))
 
 
 def test_small_grids_are_played_in_full(store: Store) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH
+from learner_cases import THOROUGH, VARIANTS
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
@@ -209,6 +209,29 @@ def test_features_of_one_example_stay_in_its_norm() -> None:
     expected = tasks.X[:5] / np.sqrt((tasks.X[:5] ** 2).sum(axis=1) + 4.0)[:, None]
     np.testing.assert_allclose(np.sort(taken.tasks.X.toarray()), np.sort(expected), rtol=1e-12)
     np.testing.assert_allclose(taken.square_norm, 1.0)
+
+
+SOME = ("AROW", "OMTLCovariance", "OSMTLThreshold")
+ONE_OF_EACH = {type(one).__name__: one for one in VARIANTS if type(one).__name__ in SOME}
+
+
+@pytest.mark.parametrize("learner", ONE_OF_EACH.values(), ids=repr)
+def test_features_without_training_examples_change_no_bit(
+    learner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A play has no weights for features of test examples alone, and finds the same."""
+    tasks = some_tasks(sizes=(30, 45, 33))
+    rng = np.random.default_rng(5)
+    rare = np.where(rng.random((tasks.y.size, 60)) < 0.03, rng.normal(size=(tasks.y.size, 60)), 0.0)
+    wide = replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, rare])))
+    setting = setting_for(wide, folds=2)
+    whole, *_ = heldout.split_parts(setting)
+    assert whole.shape.n_features < setting.tasks.X.shape[1]
+    few = heldout.play_grid([learner], setting)
+    monkeypatch.setattr(heldout, "renumbered", lambda source, _: source)
+    every = heldout.play_grid([learner], setting)
+    for name in few.keys() - {"seconds"}:
+        np.testing.assert_array_equal(few[name], every[name], err_msg=name)
 
 
 def test_scores_that_are_not_finite_are_counted() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from omtl.util.compile_cache import own_home
+from omtl.util.compile_cache import kept_in, own_home
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -82,6 +82,7 @@ def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
     kept = checkout.files()
     assert checkout.play() == seen[0]
     assert checkout.files() == kept
+    assert kept_in(checkout.home) == ["gradient"]
     for module, old, new in (
         ("kernel/products.py", "w[k] += a * x.rows.X", "w[k] += 2.0 * a * x.rows.X"),
         ("learners/gradient.py", "axpy(-s", "axpy(-3.0 * s"),
