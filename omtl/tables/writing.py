@@ -29,7 +29,7 @@ NUMBERS = ("ours_mean", "ours_std", *QUANTITIES, "shuffle_std", "spread_ratio", 
 ROWS = (
     *("table", *PLACE, "reading", "selection"),
     *("published_mean", "published_std", "published_spread", "published_repeats"),
-    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict"),
+    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict", "interval"),
     *("shuffle_std", "spread_ratio", "spread_p", "params", "data_sha256"),
 )
 """Columns of ``results/reproduced/<id>.csv`` (`omtl.tables.scoring.judged` has what they are)."""
