@@ -25,6 +25,7 @@ from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.export import captioned, typed
 from omtl.reproduction.reproduce import TableRun, play_table
+from omtl.tables.agreement import agreement
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
 from omtl.tables.notes import notes_on_sources
@@ -162,9 +163,11 @@ class Table(Shown):
     @property
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, and what to type next."""
-        return [self._agreement(), *self._claims(), f"next: {self._next()}"]
+        found = agreement(self.run.cells)
+        bounds = [found.line] if found else []
+        return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
 
-    def _agreement(self) -> str:
+    def _within(self) -> str:
         tally = Counter(self.run.cells["verdict"][self.run.cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
         agree = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%} of"

@@ -41,7 +41,7 @@ from omtl.util.paths import RESULTS
 TABLES = [
     path
     for path in sorted((RESULTS / "reproduced").glob("*.csv"))
-    if not path.stem.endswith((".claims", ".repeats", ".trends"))
+    if not path.stem.endswith((".agreement", ".claims", ".repeats", ".trends"))
 ]
 PLACE = ["dataset", "algorithm", "task", "metric"]
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
