@@ -65,7 +65,7 @@ def cells(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.Data
     --------
     >>> found = cells("dom-table1").set_index(["algorithm", "dataset"])
     >>> found.loc[("COML", "Synthetic"), "verdict"]
-    'near'
+    'match'
     """
     return with_numbers(pd.DataFrame(_published(table, reading, selection).rows))
 

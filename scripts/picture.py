@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from omtl import results
 from omtl.api.plots import INK, draw_agreement
 from omtl.figures.pictures import render
-from omtl.tables.render import STYLES
+from omtl.tables.render import STYLES, mark_of
 from omtl.util.paths import ROOT
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def draw_cells(ax: Axes, cells: Any) -> None:
         for cell in cells[cells["algorithm"] == row].itertuples():
             if cell.dataset not in places:
                 continue
-            mark, colour = STYLES[cell.verdict]
+            _, colour = STYLES[cell.verdict]
             x, ink = places[cell.dataset], INK.get(colour, "black")
             ax.text(x + 0.1, y, f"{cell.published_mean:.2f}", ha="right", va="center")
             ax.text(x + 0.25, y, f"{cell.ours_mean:.2f}", ha="right", va="center", color=ink)
-            ax.text(x + 0.28, y, mark, va="center", color=ink, fontweight="bold")
+            ax.text(x + 0.28, y, mark_of(cell), va="center", color=ink, fontweight="bold")
 
 
 def draw_overview() -> Figure:

@@ -108,9 +108,9 @@ def verify(
 
 
 def search_grids(
-    table: str, search: str, **given: Unpack[RequestOptions]
+    table: str, measured: str, **given: Unpack[RequestOptions]
 ) -> tuple[pd.DataFrame, Path]:
-    """Search the grids of a fully played table; return and write what is lost by it.
+    """Search the grids of a fully played table by a search; return and write what is lost by it.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def search_grids(
         raise UserError(
             f"{table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(cells, SearchSpec.named(search), request)
+    rows = cost_of(cells, SearchSpec.named(measured), request)
     folder = folder_for(request.is_full(describe("table", table)), "search", apart=True)
     path = folder / f"{table}.csv"
     write_rows(path, rows)

@@ -25,13 +25,14 @@ from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.export import captioned, with_numbers
 from omtl.reproduction.reproduce import TableRun, play_table
+from omtl.tables.agreement import agreement
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
 from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
-from omtl.tables.render import MARKS, STYLES, latex, show
+from omtl.tables.render import STYLES, latex, mark_of, show
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, COMPATIBLE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
+from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
 from omtl.tables.writing import as_rows, long_repeats
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -165,13 +166,15 @@ class Table(Shown):
     @property
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, and what to type next."""
-        return [self._agreement(), *self._claims(), f"next: {self._next()}"]
+        found = agreement(self.run.cells)
+        bounds = [found.line] if found else []
+        return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
 
-    def _agreement(self) -> str:
+    def _within(self) -> str:
         tally = Counter(self.run.cells["verdict"][self.run.cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
         agree = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%} of"
-        rest = [f"{tally[v]} {v}" for v in (COMPATIBLE, OFF, MISSING) if tally[v]]
+        rest = [f"{tally[v]} {v}" for v in (OFF, MISSING) if tally[v]]
         return f"{agree} the published number{'; ' + ', '.join(rest) if rest else ''}"
 
     def _claims(self) -> list[str]:
@@ -183,7 +186,7 @@ class Table(Shown):
 
     def _next(self) -> str:
         cells, names = self.run.cells, self.cell_names
-        wrong = [n for n, v in zip(names, cells["verdict"], strict=True) if v in (OFF, COMPATIBLE)]
+        wrong = [n for n, v in zip(names, cells["verdict"], strict=True) if v == OFF]
         command = shlex.join(["omtl", "explain", self.name, *(wrong or names)[:1]])
         return f"`{command}` says why; --full shows all {plural(len(self.notes), 'note')}"
 
@@ -239,7 +242,7 @@ class Table(Shown):
                     for text in (
                         ("", "", "")
                         if cell is None
-                        else (cell.shown_published, cell.shown_ours, MARKS[cell.verdict])
+                        else (cell.shown_published, cell.shown_ours, mark_of(cell))
                     )
                 ),
             ]
@@ -337,7 +340,7 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     >>> import omtl
     >>> found = omtl.table("dom-table1", cell="PA on Synthetic", repeats=2)
     >>> found.frame[["published_mean", "ours_mean", "verdict"]].values.tolist()
-    [[12.66, 12.7972, 'near']]
+    [[12.66, 12.7972, 'match']]
     """
     known = known_name("table", name, descriptions("table"))
     return Table(play_table(known, request_for(**given), cell), cell is not None)
@@ -366,7 +369,7 @@ def explain(
     --------
     >>> import omtl
     >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
-    'near'
+    'match'
     """
     known = known_name("table", name, descriptions("table"))
     return Explanation(explaining.explain_cell(known, cell, request_for(**given), full))

@@ -24,8 +24,9 @@ COMPARED = tuple(verdict for verdict in VERDICTS if verdict not in APART)
 def overview(results: Path = RESULTS) -> str:
     """Return a line per table in Markdown, its links from the project's folder on.
 
-    It has the cells that are compared with print, how many of them each reading brings within 10 %,
-    how many placebos bring there on average, and the claims that hold as published.
+    It has the cells that are compared with print, how many of them each reading brings within 10 %;
+    as published, floor and ceiling, the way from one to the other, the pairs of rows in the printed
+    order, and the claims that hold.
 
     Parameters
     ----------
@@ -39,15 +40,12 @@ def overview(results: Path = RESULTS) -> str:
         cells = cells[cells["verdict"].isin(COMPARED)]
         found = [cells.loc[cells["reading"] == reading, "verdict"] for reading in READINGS]
         within = [str(part.isin((MATCH, NEAR)).sum()) if len(part) else "–" for part in found]
-        luck = _luck(results, name)
-        permuted = "–"
-        if luck is not None:
-            permuted = f"{float(luck.iloc[-1]['permuted']):.1f} of {luck.iloc[-1]['cells']}"
+        bounds = _bounds(results, name, CLOSEST)
         outcomes = claims.loc[claims["reading"] == CLOSEST, "outcome"].eq(HOLDS)
         link = f"[{name}](results/reproduced/{name}.md)"
         holding = f"{outcomes.sum()} of {outcomes.size}"
-        rows.append([link, str(len(found[-1]) or "–"), *within, permuted, holding])
-    heads = ["table", "cells compared", *names, "rows permuted", "claims that hold"]
+        rows.append([link, str(len(found[-1]) or "–"), *within, *bounds, holding])
+    heads = ["table", "cells compared", *names, *BOUNDS, "claims that hold"]
     return "\n".join(markdown_table(heads, rows)) + "\n"
 
 
@@ -60,6 +58,25 @@ def _rows(results: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the cells of a table, and its claims."""
     folder = results / "reproduced"
     return read_csv(folder / f"{name}.csv"), read_csv(folder / f"{name}.claims.csv")
+
+
+BOUNDS = ("floor", "ceiling", "of the way", "rows in order")
+"""Columns of `_bounds`."""
+
+
+def _bounds(results: Path, name: str, reading: str) -> list[str]:
+    """Return floor, ceiling, the way between them that ours have gone, and the order of rows."""
+    path = results / "reproduced" / f"{name}.agreement.csv"
+    rows = read_csv(path) if path.exists() else pd.DataFrame({"reading": []})
+    for row in rows[rows["reading"] == reading].to_dict("records"):
+        way = f"{float(row['reached']):.0%}" if row["reached"] else "–"
+        return [
+            f"{float(row['floor']):.1f} of {row['floor_cells']}",
+            f"{float(row['ceiling']):.1f}",
+            way,
+            f"{row['in_order']} of {row['pairs']}",
+        ]
+    return ["–"] * len(BOUNDS)
 
 
 def _luck(results: Path, name: str) -> pd.DataFrame | None:
@@ -90,12 +107,13 @@ def scoreboard(results: Path = RESULTS) -> str:
                 [
                     *(f"[{name}]({address})", reading.replace("_", " ")),
                     *(str(verdicts[v]) for v in COMPARED),
+                    *_bounds(results, name, reading),
                     ", ".join(others) or "–",
                     ", ".join(str(outcomes[o]) for o in (HOLDS, FAILS, UNDECIDED)),
                 ]
             )
-    last = ["not compared", "claims: hold, fail, undecided"]
-    return "\n".join(markdown_table(["table", "reading", *COMPARED, *last], rows)) + "\n"
+    heads = ["table", "reading", *COMPARED, *BOUNDS, "not compared"]
+    return "\n".join(markdown_table([*heads, "claims: hold, fail, undecided"], rows)) + "\n"
 
 
 def placebos(results: Path = RESULTS) -> str:

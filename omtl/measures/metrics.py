@@ -11,6 +11,9 @@ import numpy as np
 Arrays = Mapping[str, np.ndarray]
 """The results of a unit, by name (`omtl.experiment.unit.Result`)."""
 
+Scale = Callable[[Any], Any]
+"""What a difference from a published number is a share of, at that number or an array of them."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -37,6 +40,9 @@ class Metric:
         Whether the number of all tasks is made of those of each.
     rank : int
         Number of ranks that it needs, of a metric of rankings.
+    scale : callable
+        What differences from a published number are shares of: the number itself, what it lacks of
+        a perfect one, or 1.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Metric:
     ranked: bool = True
     by_task: bool = False
     rank: int = 0
+    scale: Scale = abs
 
     @property
     def sign(self) -> float:
@@ -129,6 +136,19 @@ def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG
     return float(arrays["seconds"][point])
 
 
+def lacking(perfect: float) -> Scale:
+    """Return the scale of a metric whose perfect value is known: what a number lacks of it.
+
+    An accuracy is so judged as the error rate that it leaves, and no more gently than that.
+    """
+    return lambda number: perfect - number
+
+
+def absolute(number: Any) -> Any:
+    """Return the scale of a metric whose differences count as they are: 1."""
+    return 0.0 * number + 1.0
+
+
 COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
 REAL = ("absolute", "examples"), ("square", "examples")
@@ -154,14 +174,23 @@ METRICS = {
         ),
         Metric("error", "%", error, COUNTS, worst=100.0),
         Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
-        Metric("auc", "", auc, ("auc",), **HIGHER),
-        Metric("accuracy", "%", share_of(*TESTED, times=100.0), TESTED, **HIGHER),
-        Metric("right", "", share_of(*TESTED), TESTED, **HIGHER),
+        Metric("auc", "", auc, ("auc",), scale=lacking(1.0), **HIGHER),
+        Metric(
+            *("accuracy", "%", share_of(*TESTED, times=100.0), TESTED),
+            scale=lacking(100.0),
+            **HIGHER,
+        ),
+        Metric("right", "", share_of(*TESTED), TESTED, scale=lacking(1.0), **HIGHER),
         Metric("wrong", "", share_of(*COUNTS), COUNTS, worst=1.0),
         Metric("absolute_error", "", share_of(*REAL[0]), REAL[0]),
         Metric("square_error", "", share_of(*REAL[1]), REAL[1]),
         Metric("test_absolute_error", "", test_absolute, ("test_absolute",)),
-        Metric("correlation", "", correlation, ("correlation",), ranked=False, **HIGHER),
+        Metric(
+            *("correlation", "", correlation, ("correlation",)),
+            ranked=False,
+            scale=absolute,
+            **HIGHER,
+        ),
         Metric(
             "nsv", "examples", total_of("updates"), ("updates",)
         ),  # those that changed the weights

@@ -13,12 +13,13 @@ from omtl.experiment.readings import questions
 from omtl.experiment.schema import did_you_mean
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
+from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
 from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, COMPATIBLE, CONFIDENCE, JUDGED, MATCH, NEAR, OFF
+from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, CONFIDENCE, JUDGED, MATCH, NEAR
 from omtl.util.errors import UserError
 
 LEVEL = f"{CONFIDENCE:.1%}"
@@ -121,20 +122,13 @@ def why_of(cell: Any, of: TableDescription) -> str:
     reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ")
     if cell.verdict not in JUDGED or not cell.n_repeats:
         return reason
-    interval = f"[{cell.low:+.3g}, {cell.high:+.3g}]"
-    words = {
-        MATCH: f"and the whole {LEVEL} interval of the difference, {interval}, lies within "
-        f"{CLOSE:.0%} of it",
-        NEAR: f"which is within {CLOSE:.0%} of it, but the {LEVEL} interval of the difference, "
-        f"{interval}, reaches further",
-        COMPATIBLE: f"which is more than {CLOSE:.0%} of it, but the {LEVEL} interval of the "
-        f"difference, {interval}, includes 0: more repeats may decide",
-        OFF: f"which is more than {CLOSE:.0%} of it, and the {LEVEL} interval of the difference, "
-        f"{interval}, does not include 0",
-    }
+    scale = METRICS[cell.metric].scale
+    of_scale = "" if scale is abs else f" of {scale(float(cell.published_mean)):.3g}"
+    far = {MATCH: f"within {CLOSEST_SHARE:.0%}", NEAR: f"within {CLOSE:.0%}"}
     found = (
-        f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}) from the published number, "
-        f"{words[cell.verdict]}"
+        f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
+        f"number, {far.get(cell.verdict, f'beyond {CLOSE:.0%}')}; the {LEVEL} interval of the "
+        f"difference, [{cell.low:+.3g}, {cell.high:+.3g}], {cell.interval} 0"
     )
     return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found
 

@@ -26,6 +26,7 @@ from omtl.experiment.naming import READINGS
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
+from omtl.measures.metrics import METRICS
 from omtl.tables.cells import description_of, places_in, planned, with_columns
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
@@ -61,7 +62,7 @@ class Trial:
     """A reading of one column, and how far our numbers are from the published.
 
     `distances` has one number per repeat: the mean over a column's cells of the distance as a share
-    of the published number. `cells` are our means, by algorithm, task and metric.
+    of the metric's scale. `cells` are our means, by algorithm, task and metric.
     """
 
     column: str
@@ -342,8 +343,11 @@ def _try(table: str, column: str, answers: dict[str, str], request: Request) -> 
     run = cells[cells["n_repeats"] > 0]
     if run.empty:
         raise UserError(f"{table}: no cell of {column} could be run: {cells['why'].iat[0]}")
-    printed = run["published_mean"].astype(float)
-    gaps = [np.abs(v - mean) / abs(mean) for v, mean in zip(run["values"], printed, strict=True)]
+    printed = [float(mean) for mean in run["published_mean"]]
+    gaps = [
+        np.abs((values - mean) / METRICS[metric].scale(mean))
+        for values, mean, metric in zip(run["values"], printed, run["metric"], strict=True)
+    ]
     distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
     numbers = run[["algorithm", "task", "metric", "ours_mean"]].itertuples(index=False, name=None)
     return Trial(column, answers, distances, Counter(cells["verdict"]), list(numbers))

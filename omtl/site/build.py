@@ -31,7 +31,7 @@ from omtl.site.sources import Sources, comment_of, yaml_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.tables.published_results import SHOWN_READINGS
-from omtl.tables.render import MARKS
+from omtl.tables.render import LEGEND_OF_SURE, MARKS, SURE, mark_of
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 from omtl.util.host import commit
@@ -67,6 +67,8 @@ def environment() -> Environment:
         "verdicts": ALL_VERDICTS,
         "judged": JUDGED,
         "marks": MARKS,
+        "mark_of": mark_of,
+        "legend_of_sure": LEGEND_OF_SURE,
         "meaning": MEANING,
         "outcomes": OUTCOMES,
         "outcome_marks": OUTCOME_MARKS,
@@ -186,7 +188,7 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict
         content = {"table": table, "claims": decided(table["id"]), "forms": forms}
         shown.append((f"table-{table['id']}.html", "table.html", content))
         for view, cells in table["details"].items():
-            about = {"meaning": MEANING, "marks": MARKS, "cells": cells}
+            about = {"meaning": MEANING, "marks": MARKS, "sure": SURE, "cells": cells}
             data[f"table-{table['id']}.{slug(view)}"] = about
     for figure in figures:
         name = figure["id"]

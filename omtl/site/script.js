@@ -86,17 +86,17 @@ function openSheet(title, parts, closed = () => {}) {
 }
 
 // What is known about a cell, from top to bottom.
-function detailsOf(cell, id, { meaning, marks }) {
+function detailsOf(cell, id, { meaning, marks, sure }) {
   const pair = (name, text) => {
     const [mean, spread] = text.split(" ± ");
     return html("div", {}, html("dt", {}, name), html("dd", {}, mean, spread && html("i", {}, ` ± ${spread}`)));
   };
-  const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, marks[cell.verdict]), ` ${cell.verdict}`);
+  const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, marks[cell.verdict]), ` ${cell.verdict} ${sure[cell.interval || ""]}`.trimEnd());
   const words = meaning[cell.verdict];
   const digits = (value) => Number(value.toPrecision(4));
   const counted = cell.n_draws > 1 ? "draws of the data" : "repeats";
   const comparison = cell.share !== undefined && cell.low !== undefined && `ours − published = ${digits(cell.delta)} (${(100 * cell.share).toFixed(1)}%), `
-    + `${cell.level} interval ${digits(cell.low)} to ${digits(cell.high)}, over ${cell.n_repeats} ${counted}.`;
+    + `${cell.level} interval ${digits(cell.low)} to ${digits(cell.high)}, over ${cell.n_repeats} ${counted}: it ${cell.interval} 0.`;
   const parts = [
     html("dl", { class: "versus" },
       pair("ours", cell.shown_ours),

@@ -22,7 +22,7 @@ from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, CONFIDENCE, JUDGED, OURS, VERDICTS
+from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, CONFIDENCE, JUDGED, OURS, VERDICTS
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 
@@ -30,10 +30,9 @@ MEANING = dict(
     zip(
         ALL_VERDICTS,
         (
-            f"within {100 * CLOSE:g}% of the published number, including the whole interval",
-            f"within {100 * CLOSE:g}% of the published number, but the interval reaches further",
-            f"more than {100 * CLOSE:g}% away, but the interval includes 0",
-            f"more than {100 * CLOSE:g}% away, and not by chance; the reason is below the table",
+            f"within {100 * CLOSEST_SHARE:g}% of the published number",
+            f"within {100 * CLOSE:g}% of the published number",
+            f"more than {100 * CLOSE:g}% away; the reason is below the table",
             "stand-in data: only claims are judged",
             "timings from different hardware: only ratios are judged",
             "not run; the reason is below the table",
@@ -48,7 +47,7 @@ REACHES = {12: (-10, -5, 0, 5, 10), 60: (-50, -25, 0, 25, 50)}
 """The ends of the strip of differences in per cent, each with its marks."""
 
 TEXTS = (
-    *("place", "metric", "verdict", "selection", "shown_ours", "printed", "command"),
+    *("place", "metric", "verdict", "interval", "selection", "shown_ours", "printed", "command"),
     *("published_mean", "published_std", "n_repeats", "n_draws"),
 )
 NUMBERS = ("ours_mean", "ours_std", "delta", "low", "high", "share")
@@ -109,14 +108,13 @@ def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
 
 
 def compared(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that were compared with a published number other than 0."""
-    printed = pd.to_numeric(cells["published_mean"])
-    return cells[cells["verdict"].isin(JUDGED) & cells["low"].notna() & (printed != 0)]
+    """Return the cells that were compared with a published number, on a scale other than 0."""
+    return cells[cells["verdict"].isin(JUDGED) & np.isfinite(cells["share"].astype(float))]
 
 
 def _difference(cell: Any) -> dict[str, Any]:
-    """Return the row of a compared cell in the atlas: differences in % of the printed mean."""
-    unit = abs(float(cell.published_mean)) / 100.0
+    """Return the row of a compared cell in the atlas: differences in % of the metric's scale."""
+    unit = METRICS[cell.metric].scale(float(cell.published_mean)) / 100.0
     texts = ("table", "anchor", "place", "dataset", "algorithm", "metric", "verdict")
     return {
         **{name: getattr(cell, name) for name in texts},

@@ -16,36 +16,46 @@ from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test, trends
+from omtl.tables.agreement import agreement
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.proofread import by_row, suspects
 from omtl.tables.settled import said_of_repeats
-from omtl.tables.verdict import MATCH, MISSING, NEAR, OFF, OURS
+from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
 
 
-def notes(cells: pd.DataFrame) -> list[str]:
+def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[str]:
     """Return the notes below a table, one sentence or line each.
 
     Parameters
     ----------
     cells : DataFrame
         Of `omtl.tables.scoring.judged`.
+    findings : sequence of str, optional
+        What learners found about tasks, in place of what the cells have of it.
     """
     of = description_of(cells)
     here = set(places_in(cells))
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
+        *_agreement(cells),
         *_reasons(cells),
         *_pulled(cells),
         *said_of_repeats(cells),
         *trends.trend_sentences(cells),
         *_better_than_all(cells, of),
-        *_findings(cells, of),
+        *(_findings(cells, of) if findings is None else findings),
         *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
         *_conditional(cells),
         *_same_readings(cells, of),
         *_placebo_test(cells, of),
     ]
+
+
+def _agreement(cells: pd.DataFrame) -> list[str]:
+    """Return floor, ours, ceiling and order, if cells are compared."""
+    found = agreement(cells)
+    return [] if found is None else [found.line]
 
 
 def reason_of(cell: Any, of: TableDescription) -> str:
@@ -60,6 +70,8 @@ def reason_of(cell: Any, of: TableDescription) -> str:
         return f"within 10 %, but many standard errors from print: {why}" if why else ""
     if cell.verdict != OFF:
         return ""
+    if cell.interval == CONTAINS:
+        return "off: the interval contains print, so the runs cannot tell"
     if not own_rule:
         return f"off: chosen by {cell.selection}, the printed number is not"
     return f"off: {diagnosis_of(cell, of.paper) or 'no diagnosis yet'}"

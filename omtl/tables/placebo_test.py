@@ -3,7 +3,8 @@
 For each column of a table, the search is modelled as choosing the closest recorded trial, and its
 result as the number of cells within 10 % of the printed numbers. The same choice among the same
 trials is made for placebos: the printed numbers permuted between the algorithms, and each printed
-number multiplied by exp(N(0, 0.2²)). A reading that captures how the authors worked beats both. It
+number moved by exp(N(0, 0.2²)) - 1 of its metric's scale, which multiplies most of them by
+exp(N(0, 0.2²)). A reading that captures how the authors worked beats both. It
 also holds on data that did not choose it: the trial that is closest on one half of the algorithms
 is scored on the other half.
 """
@@ -21,23 +22,22 @@ import pandas as pd
 from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import READINGS
 from omtl.experiment.readings import questions
+from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published
+from omtl.tables.verdict import CLOSE
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
-"""Maximum distance of a cell, as a share of the published number."""
-
-WITHIN = 0.10
-"""A cell within this share of the published number counts as found: a `match` or `near`."""
+"""Maximum distance of a cell, as a share of the metric's scale."""
 
 PLACEBOS = 1000
 """Number of placebos of each kind."""
 
 PERTURBED = 0.2
-"""Standard deviation of the logarithm of perturbed numbers around the printed ones."""
+"""Standard deviation of the logarithm by which printed numbers are perturbed on their scale."""
 
 SPLITS = 200
 """Number of splits of the algorithms into halves."""
@@ -92,10 +92,10 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
         for column in dict.fromkeys(record["column"]):
             allowed = (record["column"] == column) & record["answers"].map(may_take)
             trials = np.flatnonzero(allowed).tolist()
-            numbers, targets = _matrices(search, column, trials)
+            numbers, targets, scales = _matrices(search, column, trials)
             rng = generator(seed, of="luck", table=table, column=column, reading=reading)
             found[column] = {"trials": len(trials), "cells": targets.size}
-            found[column] |= _within_reach(numbers, targets, rng)
+            found[column] |= _within_reach(numbers, targets, scales, rng)
         groups = {column: [one] for column, one in found.items()}
         groups |= {WHOLE: list(found.values())} if len(found) > 1 else {}
         rows += [
@@ -105,8 +105,10 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
     return pd.DataFrame(rows)
 
 
-def _matrices(search: Search, column: str, trials: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return our numbers, trials × algorithms × numbers of each, and the printed ones."""
+def _matrices(
+    search: Search, column: str, trials: list[int]
+) -> tuple[np.ndarray, np.ndarray, list[Scale]]:
+    """Return our numbers, trials × algorithms × numbers of each, the printed ones, the scales."""
     here = search.cells[search.cells["trial"].isin(trials)]
     wide = here.pivot(index="trial", columns=["algorithm", "task", "metric"], values="ours")
     wide = wide.reindex(trials)
@@ -120,12 +122,19 @@ def _matrices(search: Search, column: str, trials: list[int]) -> tuple[np.ndarra
     ours = wide.reindex(columns=every).to_numpy(dtype=float).reshape(len(trials), *shape)
     known = theirs["mean"].astype(float).reindex(every).to_numpy().reshape(shape)
     compared = every.isin(wide.columns).reshape(shape)
-    return ours, np.where(compared, known, np.nan)
+    scales = [METRICS[place[-1]].scale for place in places]
+    return ours, np.where(compared, known, np.nan), scales
 
 
-def _gaps(ours: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return each cell's distance as a share of the target; NaN without a target."""
-    gaps = np.abs(ours - targets) / np.abs(targets)
+def _sizes(targets: np.ndarray, scales: list[Scale]) -> np.ndarray:
+    """Return what the distances from targets, algorithms × numbers, are shares of."""
+    each = [scale(column) for scale, column in zip(scales, targets.T, strict=True)]
+    return np.abs(np.stack(each, axis=-1))
+
+
+def gaps(ours: np.ndarray, targets: np.ndarray, scales: list[Scale]) -> np.ndarray:
+    """Return each cell's distance as a share of its scale; NaN without a target."""
+    gaps = np.abs(ours - targets) / _sizes(targets, scales)
     return np.where(np.isnan(targets), np.nan, np.where(np.isnan(gaps), FARTHEST, gaps))
 
 
@@ -135,24 +144,25 @@ def _closest(gaps: np.ndarray) -> int:
 
 
 def _within_reach(
-    ours: np.ndarray, targets: np.ndarray, rng: np.random.Generator
+    ours: np.ndarray, targets: np.ndarray, scales: list[Scale], rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return how many cells of a column are within reach.
 
     Those of the literal trial, which is the first, and of the closest one; of the closest to each
     placebo of both kinds; and their shares over the splits, in the order of `HALVES`.
     """
-    gaps = _gaps(ours, targets)
-    within = gaps <= WITHIN
+    distances = gaps(ours, targets, scales)
+    within = distances <= CLOSE
     n_algorithms = len(targets)
 
     def found(placebo: np.ndarray) -> int:
-        its = _gaps(ours, placebo)
-        return int((its[_closest(its)] <= WITHIN).sum())
+        its = gaps(ours, placebo, scales)
+        return int((its[_closest(its)] <= CLOSE).sum())
 
     permuted = [found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)]
     factors = np.exp(rng.normal(0.0, PERTURBED, (PLACEBOS, *targets.shape)))
-    perturbed = [found(targets * factor) for factor in factors]
+    sizes = _sizes(targets, scales)
+    perturbed = [found(targets + sizes * (factor - 1.0)) for factor in factors]
     compared = ~np.isnan(targets)
 
     def share(trial: int, algorithms: np.ndarray) -> float:
@@ -161,11 +171,11 @@ def _within_reach(
     splits = []
     for _ in range(SPLITS):
         mine, other = np.split(rng.permutation(n_algorithms), [max(1, n_algorithms // 2)])
-        chosen = _closest(gaps[:, mine])
+        chosen = _closest(distances[:, mine])
         splits.append((share(chosen, mine), share(chosen, other), share(0, other)))
     return {
         "literal": int(within[0].sum()),
-        "found": int(within[_closest(gaps)].sum()),
+        "found": int(within[_closest(distances)].sum()),
         "permuted": np.array(permuted),
         "perturbed": np.array(perturbed),
         "shares": np.mean(splits, axis=0),
@@ -208,16 +218,19 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     return path
 
 
+def luck_under(table: str, reading: str, results: Path = RESULTS) -> pd.Series | None:
+    """Return what a recorded search finds by luck in a whole table; None if none is recorded."""
+    path = results / "readings" / f"{table}.luck.csv"
+    rows = read_csv(path) if path.exists() else pd.DataFrame({"reading": []})
+    rows = rows[rows["reading"] == reading]
+    return None if rows.empty else rows.iloc[-1]
+
+
 def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
     """Return how much of a table under a reading is luck, in a sentence, if measured."""
-    path = results / "readings" / f"{table}.luck.csv"
-    if not path.exists():
+    row = luck_under(table, reading, results)
+    if row is None:
         return []
-    rows = pd.read_csv(path, dtype=str)
-    rows = rows[rows["reading"] == reading]
-    if rows.empty:
-        return []
-    row = rows.iloc[-1]
     searched, held, literal = (f"{100.0 * float(row[name]):.0f} %" for name in HALVES)
     return [
         f"luck — the closest of {row['trials']} recorded trials bring {row['found']} of "

@@ -165,7 +165,7 @@ def _from_row(
     found = {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING}
     if row is None or values is None:
         nothing = {"shuffle_std": 0.0, "spread_ratio": np.nan, "spread_p": np.nan}
-        return {**found, **nothing, "why": "no result in results/ has it"}
+        return {**found, **nothing, "why": cell.too_slow or "no result in results/ has it"}
     algorithm = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
     for one in alternatives_of(cell):
         if one.algorithm.name == algorithm.get("name"):  # the best one was chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from rich import box
 from rich.console import Console
@@ -10,14 +12,23 @@ from rich.text import Text
 
 from omtl.tables.escape import for_latex, for_markdown, one_line
 from omtl.tables.layout import SUSPECT, Layout, LayoutLine
-from omtl.tables.verdict import COMPATIBLE, MATCH, MISSING, NEAR, OFF, OURS, SUBSTITUTE, TIMING
+from omtl.tables.verdict import (
+    CONTAINS,
+    EXCLUDES,
+    MATCH,
+    MISSING,
+    NEAR,
+    OFF,
+    OURS,
+    SUBSTITUTE,
+    TIMING,
+)
 from omtl.util.result_files import markdown_table
 from omtl.util.screen import width
 
 STYLES = {
     MATCH: ("✓", "green"),
     NEAR: ("~", "yellow"),
-    COMPATIBLE: ("?", "bright_black"),
     OFF: ("✗", "bold red"),
     SUBSTITUTE: ("≈", "cyan"),
     TIMING: ("t", "blue"),
@@ -28,7 +39,17 @@ STYLES = {
 
 MARKS = {verdict: mark for verdict, (mark, _) in STYLES.items()}
 
+SURE = {CONTAINS: "", EXCLUDES: "≠", "": ""}
+"""The second mark: that the interval of the difference excludes print."""
+
+LEGEND_OF_SURE = f"{SURE[EXCLUDES]} not by chance"
+
 WIDEST = 1000
+
+
+def mark_of(cell: Any) -> str:
+    """Return the two marks of a cell: how far it is from print, and how sure that is."""
+    return MARKS[cell.verdict] + SURE[cell.interval]
 
 
 def show(layout: Layout, console: Console) -> None:
@@ -43,6 +64,7 @@ def show(layout: Layout, console: Console) -> None:
     legend = Text()
     for verdict, (mark, colour) in STYLES.items():
         legend.append(f"{mark} {verdict}  ", style=colour)
+    legend.append(f"{LEGEND_OF_SURE}  ")
     if layout.has_suspects:
         legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
@@ -95,11 +117,11 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
             if cell is None:
                 shown += [Text("-"), Text(""), Text("")]
                 continue
-            mark, colour = STYLES[cell.verdict]
+            _, colour = STYLES[cell.verdict]
             shown += [
                 Text(cell.shown_published.replace(" ", "")),
                 Text(cell.shown_ours.replace(" ", ""), style=colour),
-                Text(mark, style=colour),
+                Text(mark_of(cell), style=colour),
             ]
         grid.add_row(*shown)
     return grid
@@ -110,7 +132,7 @@ def layout_markdown(layout: Layout) -> str:
     title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
     marked = f" `{SUSPECT}`: suspect in print." if layout.has_suspects else ""
-    lines += [f"Each cell: published, **ours**, verdict.{marked}", ""]
+    lines += [f"Each cell: published, **ours**, verdict; {LEGEND_OF_SURE}.{marked}", ""]
     lines.append("| | " + " | ".join(map(for_markdown, layout.heads)) + " |")
     lines.append("| --- |" + " --- |" * len(layout.heads))
     for line in layout.lines:
@@ -121,7 +143,7 @@ def layout_markdown(layout: Layout) -> str:
             "-"
             if cell is None
             else ", ".join(filter(None, (cell.shown_published, f"**{cell.shown_ours}**")))
-            + f" {cell.verdict}"
+            + f" {cell.verdict} {SURE[cell.interval]}".rstrip()
             for cell in line.cells
         ]
         lines.append(f"| {for_markdown(line.label)} | " + " | ".join(cells) + " |")
@@ -174,5 +196,5 @@ def latex(layout: Layout) -> str:
             ]
         lines.append(f"{for_latex(line.label)} & " + " & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines.append(r"\par\smallskip\footnotesize Bold: our number matches the published one.")
+    lines.append(r"\par\smallskip\footnotesize Bold: our number is within 5\,\% of print.")
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
 from omtl.tables.play import left_by_search
-from omtl.tables.verdict import MISSING, OURS, Printed, difference, judge, spreads
+from omtl.tables.verdict import MISSING, OURS, VALUE, Printed, difference, judge, spreads
 from omtl.util.errors import UserError
 
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
@@ -284,7 +284,8 @@ def judged(cells: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         With ``ours_mean`` and ``ours_std`` over ``n_repeats`` repeats, which are of ``n_draws``
         draws of the data; the `QUANTITIES` of the difference from print, and whether it
-        ``is_apart``; the ``verdict``; our deviation over shuffles of one draw, ``shuffle_std``,
+        ``is_apart``; the ``verdict``, and whether the ``interval`` contains print (empty where the
+        cell is not compared); our deviation over shuffles of one draw, ``shuffle_std``,
         its ratio to the printed ±, ``spread_ratio``, and the p of an F test that they are the same,
         ``spread_p``. What does not exist is NaN.
     """
@@ -308,6 +309,7 @@ def _judgement(cell: Any) -> dict[str, Any]:
         **{name: np.nan if off is None else getattr(off, name) for name in QUANTITIES},
         "is_apart": off is not None and off.is_apart,
         "verdict": judge(off, cell.kind) if count else MISSING,
+        "interval": off.interval if off is not None and cell.kind == VALUE else "",
         "shuffle_std": shuffle_std,
         "spread_ratio": ratio,
         "spread_p": p,
@@ -319,6 +321,7 @@ def printed_of(cell: Any) -> Printed:
     return Printed(
         *(cell.published_mean, cell.published_std),
         *(cell.published_spread, cell.published_repeats),
+        METRICS[cell.metric].scale,
     )
 
 

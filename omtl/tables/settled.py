@@ -110,7 +110,7 @@ def is_settled(printed: Printed, numbers: np.ndarray, total: int, drawn: bool) -
     sign, away = math.copysign(1.0, now.delta), abs(now.delta)
 
     def verdict_at(away: float) -> str:
-        return difference(printed, now.published + sign * away, std, total, drawn).word
+        return difference(printed, float(printed.mean) + sign * away, std, total, drawn).word
 
     return now.word == verdict_at(max(0.0, away - reach)) == verdict_at(away + reach)
 

@@ -1,4 +1,4 @@
-"""The verdict on a cell: how our number compares with the published one."""
+"""The verdict on a cell: how far our number is from the published one, and how sure that is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from decimal import Decimal
 
 from scipy import special
 
-MATCH, NEAR, COMPATIBLE, OFF = "match", "near", "compatible", "off"
+from omtl.measures.metrics import Scale
+
+MATCH, NEAR, OFF = "match", "near", "off"
 MISSING, SUBSTITUTE, TIMING = "missing", "substitute", "timing"
-JUDGED = (MATCH, NEAR, COMPATIBLE, OFF)
+JUDGED = (MATCH, NEAR, OFF)
 """Verdicts on compared cells, best to worst."""
+
+VALUE = "value"
+"""The kind of a cell that is compared."""
 
 VERDICTS = (*JUDGED, SUBSTITUTE, TIMING, MISSING)
 """Verdicts on cells of the paper."""
@@ -19,12 +24,15 @@ VERDICTS = (*JUDGED, SUBSTITUTE, TIMING, MISSING)
 OURS = "ours"
 """Verdict on a cell that the paper does not have: there is nothing to compare it with."""
 
-CLOSE = 0.10
-"""A difference of at most this share of the published number is small."""
+CLOSEST_SHARE, CLOSE = 0.05, 0.10
+"""The largest differences of a `match` and of a `near`, as shares of the metric's scale."""
+
+CONTAINS, EXCLUDES = "contains", "excludes"
+"""Whether the interval of the difference contains print, so that the two may be the same."""
 
 CONFIDENCE = 0.999
-"""Level of the interval of the difference: with about 350 judged cells, fewer than one with a true
-difference of 0 is then called off by chance. At 95 % it would be 17."""
+"""Level of the interval of the difference: with about 500 judged cells, about half a cell with a
+true difference of 0 then has an interval that excludes print. At 95 % it would be 25."""
 
 STD, STANDARD_ERROR = "std", "standard_error"
 """Meanings of a printed ±: the standard deviation of single runs, or the error of their mean."""
@@ -42,12 +50,15 @@ class Printed:
         The meaning of the ±; one that the paper does not state is taken as ``std``.
     repeats : int
         Number of runs in the mean.
+    scale : callable
+        The metric's scale (`omtl.measures.metrics.Metric`).
     """
 
     mean: str
     std: str
     spread: str
     repeats: int
+    scale: Scale = abs
 
     @property
     def deviation(self) -> float | None:
@@ -77,15 +88,15 @@ class Difference:
         Standard errors of the two means.
     df : float
         Degrees of freedom of the interval.
-    published : float
-        The published mean.
+    scale : float
+        What the difference is a share of: the metric's scale at the published mean.
     """
 
     delta: float
     ours_se: float
     published_se: float
     df: float
-    published: float
+    scale: float
 
     @property
     def reach(self) -> float:
@@ -110,20 +121,23 @@ class Difference:
 
     @property
     def share(self) -> float:
-        """The difference as a share of the published number; infinite if only that is 0."""
-        if self.published == 0.0:
+        """The difference as a share of the scale; infinite if only the scale is 0."""
+        if self.scale == 0.0:
             return math.copysign(math.inf, self.delta) if self.delta else 0.0
-        return self.delta / abs(self.published)
+        return self.delta / self.scale
 
     @property
     def word(self) -> str:
-        """The verdict."""
+        """The verdict: how far our mean is from the published one."""
         if not math.isfinite(self.delta):
             return OFF
-        far, close = abs(self.delta), CLOSE * abs(self.published)
-        if far <= close:
-            return MATCH if far + self.reach <= close else NEAR
-        return COMPATIBLE if far <= self.reach else OFF
+        far = abs(self.share)
+        return MATCH if far <= CLOSEST_SHARE else NEAR if far <= CLOSE else OFF
+
+    @property
+    def interval(self) -> str:
+        """How sure that is: whether the interval contains print."""
+        return CONTAINS if abs(self.delta) <= self.reach else EXCLUDES
 
 
 def difference(printed: Printed, mean: float, std: float, count: int, drawn: bool) -> Difference:
@@ -156,7 +170,8 @@ def difference(printed: Printed, mean: float, std: float, count: int, drawn: boo
         df = (ours + theirs) ** 2 / parts if parts else math.inf
     error = math.hypot(math.sqrt(theirs), printed.rounding)
     published = float(printed.mean)
-    return Difference(mean - published, math.sqrt(ours), error, max(df, 1.0), published)
+    scale = printed.scale(published)
+    return Difference(mean - published, math.sqrt(ours), error, max(df, 1.0), scale)
 
 
 def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | None:
@@ -184,7 +199,7 @@ def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | N
     return std / float(printed.std), 2.0 * min(below, 1.0 - below)
 
 
-def judge(found: Difference | None, kind: str = "value") -> str:
+def judge(found: Difference | None, kind: str = VALUE) -> str:
     """Return the verdict on a cell.
 
     Parameters
@@ -198,11 +213,10 @@ def judge(found: Difference | None, kind: str = "value") -> str:
     Returns
     -------
     str
-        ``match`` if the whole interval of the difference lies within 10 % of the published number;
-        ``near`` if the difference does; ``compatible`` if it does not, but the interval includes 0,
-        so that the runs cannot tell; ``off`` if neither; ``substitute``, ``timing`` and ``ours`` by
-        kind; ``missing`` if we have no number.
+        ``match`` if our mean is within 5 % of the published one on the metric's scale, ``near`` if
+        within 10 %, ``off`` if beyond; ``substitute``, ``timing`` and ``ours`` by kind;
+        ``missing`` if we have no number.
     """
-    if kind != "value":
+    if kind != VALUE:
         return kind
     return MISSING if found is None else found.word

@@ -13,7 +13,7 @@ import pandas as pd
 from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import Spec
-from omtl.tables import trends
+from omtl.tables import agreement, trends
 from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
 from omtl.tables.layout import Layout, counts
 from omtl.tables.render import claims_markdown, layout_markdown
@@ -29,7 +29,7 @@ NUMBERS = ("ours_mean", "ours_std", *QUANTITIES, "shuffle_std", "spread_ratio", 
 ROWS = (
     *("table", *PLACE, "reading", "selection"),
     *("published_mean", "published_std", "published_spread", "published_repeats"),
-    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict"),
+    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict", "interval"),
     *("shuffle_std", "spread_ratio", "spread_p", "params", "data_sha256"),
 )
 """Columns of ``results/reproduced/<id>.csv`` (`omtl.tables.scoring.judged` has what they are)."""
@@ -212,7 +212,7 @@ def stem_of(cells: pd.DataFrame) -> str:
 def write_table(
     cells: pd.DataFrame, layout: Layout, claims: pd.DataFrame, folder: Path
 ) -> list[Path]:
-    """Write a table's csv, md, raw repeats and meta.json, its trends and claims.
+    """Write a table's csv, md, raw repeats and meta.json, its trends, agreement and claims.
 
     Returns the paths. The csv files hold the rows of all readings that were run: those of
     the present one are replaced, the others kept. The other files are of the present
@@ -232,6 +232,7 @@ def write_table(
     of_all = {
         "csv": as_rows(cells),
         "trends.csv": trends.trend_rows(cells),
+        "agreement.csv": agreement.agreement_rows(cells),
         "claims.csv": claims,
     }
     config = Reading.of(description_of(cells).paper, reading)

@@ -37,7 +37,7 @@ from omtl.util.errors import UserError
 
 N = 6
 
-OF_ALL = ("csv", "trends.csv", "claims.csv")
+OF_ALL = ("csv", "trends.csv", "agreement.csv", "claims.csv")
 
 OF_ONE = ("md", "repeats.csv", "meta.json")
 

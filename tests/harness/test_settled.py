@@ -14,6 +14,7 @@ from small_tables import small_table
 
 from omtl import results
 from omtl.compute.store import Store
+from omtl.measures.metrics import METRICS
 from omtl.measures.sequential import reach_of_rest
 from omtl.tables.cells import PLACE
 from omtl.tables.plan import descriptions
@@ -53,6 +54,8 @@ def published_cells() -> Iterator[tuple[Printed, np.ndarray, bool]]:
             printed = Printed(
                 *(str(row["published_mean"]), std),
                 *(row["published_spread"] or STD, int(row["published_repeats"])),
+                METRICS[row["metric"]].scale,
+                METRICS[row["metric"]].scale,
             )
             place = tuple(row[name] for name in PLACE)
             yield printed, numbers[place].to_numpy(), row["n_draws"] > 1
@@ -60,7 +63,7 @@ def published_cells() -> Iterator[tuple[Printed, np.ndarray, bool]]:
 
 @pytest.mark.repository
 def test_verdicts_agree_with_those_of_all_published_repeats() -> None:
-    """In at least 98 % of the cells, after a shuffle of each cell's repeats; and it saves half."""
+    """In at least 98 % of the cells, after a shuffle of each cell's repeats; it saves a third."""
     rng, same, played, in_all = np.random.default_rng(1), [], 0, 0
     for printed, numbers, drawn in published_cells():
         shuffled, count = rng.permutation(numbers), FIRST
@@ -77,7 +80,7 @@ def test_verdicts_agree_with_those_of_all_published_repeats() -> None:
         played, in_all = played + seen.size, in_all + numbers.size
     assert len(same) > 400
     assert np.mean(same) >= 0.98
-    assert played < 0.5 * in_all
+    assert played < 0.7 * in_all
 
 
 def test_table_stops_early_where_nothing_is_open(tmp_path: Path) -> None:

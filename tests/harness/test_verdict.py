@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import (
     CLOSE,
-    COMPATIBLE,
+    CLOSEST_SHARE,
+    CONTAINS,
+    EXCLUDES,
     JUDGED,
     MATCH,
     NEAR,
@@ -37,66 +40,76 @@ differences = st.builds(
     ours_se=st.floats(0.0, 2.0),
     published_se=st.floats(0.0, 2.0),
     df=st.floats(1.0, 100.0),
-    published=st.floats(1.0, 50.0),
+    scale=st.floats(1.0, 50.0),
 )
 
 
 def test_a_printed_zero_has_no_share() -> None:
     """A difference from it is infinitely many of it, and within 10 % only if there is none."""
-    zero = replace(SURE, published=0.0)
+    zero = replace(SURE, scale=0.0)
     assert [replace(zero, delta=d).share for d in (-1.0, 0.0, 1.0)] == [-math.inf, 0.0, math.inf]
     assert [replace(zero, delta=d).word for d in (0.0, 1.0)] == [MATCH, OFF]
 
 
 @pytest.mark.parametrize(
-    ("delta", "error", "word"),
+    ("delta", "error", "word", "interval"),
     [
-        (0.0, 0.303, "match"),  # 3.29 standard errors reach 0.997
-        (0.0, 0.304, "near"),  # 1.0003: the runs cannot tell ten per cent
-        (0.5, 0.151, "match"),  # up to 0.997
-        (0.5, 0.152, "near"),
-        (1.0, 0.0, "match"),  # at ten per cent
-        (1.0, 0.001, "near"),
-        (1.01, 0.0, "off"),
-        (1.01, 0.307, "compatible"),  # 1.0102
-        (1.01, 0.306, "off"),  # 1.007
-        (math.inf, 1.0, "off"),
-        (math.nan, 1.0, "off"),
+        (0.0, 0.0, MATCH, CONTAINS),
+        (0.0, 9.0, MATCH, CONTAINS),
+        (0.5, 0.0, MATCH, EXCLUDES),  # at five per cent
+        (0.5, 0.152, MATCH, CONTAINS),  # 3.29 standard errors reach 0.5001
+        (0.5, 0.151, MATCH, EXCLUDES),  # 0.497
+        (0.51, 0.0, NEAR, EXCLUDES),
+        (1.0, 0.0, NEAR, EXCLUDES),  # at ten per cent
+        (1.01, 0.0, OFF, EXCLUDES),
+        (1.01, 0.307, OFF, CONTAINS),  # 1.0102
+        (1.01, 0.306, OFF, EXCLUDES),  # 1.007
+        (math.inf, 1.0, OFF, EXCLUDES),
+        (math.nan, 1.0, OFF, EXCLUDES),
     ],
 )
-def test_boundaries(delta: float, error: float, word: str) -> None:
-    """Each boundary belongs to the better verdict, on either side and from either error."""
+def test_boundaries(delta: float, error: float, word: str, interval: str) -> None:
+    """Each boundary belongs to the better mark, on either side and from either error."""
     for found in (replace(SURE, ours_se=error), replace(SURE, published_se=error)):
-        assert judge(replace(found, delta=delta)) == word
-        assert judge(replace(found, delta=-delta)) == word
+        for one in (replace(found, delta=delta), replace(found, delta=-delta)):
+            assert (judge(one), one.interval) == (word, interval)
 
 
 @given(differences, differences)
-def test_a_better_word_covers_no_larger_difference(one: Difference, other: Difference) -> None:
-    """Each word has a largest difference, which is no larger than that of a worse word."""
-    most = {MATCH: CLOSE, NEAR: CLOSE, COMPATIBLE: math.inf, OFF: math.inf}
-    for found in (one, other):
-        assert abs(found.share) <= most[judge(found)]
-    if abs(one.share) <= CLOSE < abs(other.share):
-        assert JUDGED.index(judge(one)) < JUDGED.index(judge(other))
-
-
-@given(differences, st.floats(0.0, 1.0))
-def test_moving_towards_the_printed_number_worsens_no_verdict(
-    found: Difference, share: float
-) -> None:
-    """With the same errors, a smaller difference gets the same word or a better one."""
-    nearer = replace(found, delta=share * found.delta)
-    assert JUDGED.index(judge(nearer)) <= JUDGED.index(judge(found))
+def test_a_nearer_cell_never_has_a_worse_colour(one: Difference, other: Difference) -> None:
+    """Whatever the errors: colours rank cells as their distances from print do."""
+    nearer, farther = sorted((one, other), key=lambda found: abs(found.share))
+    assert JUDGED.index(judge(nearer)) <= JUDGED.index(judge(farther))
+    most = {MATCH: CLOSEST_SHARE, NEAR: CLOSE, OFF: math.inf}
+    assert abs(one.share) <= most[judge(one)]
 
 
 @given(differences, st.floats(1.0, 10.0))
-def test_noise_flatters_nobody(found: Difference, more: float) -> None:
-    """It makes no match, and of what is further than ten per cent at best something compatible."""
+def test_noise_changes_the_second_mark_alone(found: Difference, more: float) -> None:
+    """A noisier comparison has the same colour, and never excludes print where another does not."""
     noisier = replace(found, ours_se=more * found.ours_se + 0.1)
-    if judge(found) != MATCH:
-        assert judge(noisier) != MATCH
-    assert (judge(noisier) in (MATCH, NEAR)) == (judge(found) in (MATCH, NEAR))
+    assert judge(noisier) == judge(found)
+    if found.interval == CONTAINS:
+        assert noisier.interval == CONTAINS
+
+
+@pytest.mark.parametrize(
+    ("metric", "printed", "ours", "share"),
+    [
+        ("error", "20.0", 22.0, 0.1),
+        ("nsv", "500", 450.0, -0.1),
+        ("auc", "0.90", 0.91, 0.1),  # of the 0.10 that it lacks of 1
+        ("accuracy", "75.0", 70.0, -0.2),  # an error of 25 that becomes 30
+        ("right", "0.75", 0.70, -0.2),
+        ("correlation", "0.05", -0.05, -0.1),
+        ("ap@10", "80.0", 72.0, -0.1),
+    ],
+)
+def test_each_metric_has_its_scale(metric: str, printed: str, ours: float, share: float) -> None:
+    """A difference is a share of the number, of what it lacks of a perfect one, or of 1."""
+    number = Printed(printed, "", STD, 10, METRICS[metric].scale)
+    found = difference(number, ours, 0.1, 10, drawn=False)
+    assert found.share == pytest.approx(share)
 
 
 def test_errors_of_shuffles() -> None:
