@@ -55,7 +55,6 @@ def published_cells() -> Iterator[tuple[Printed, np.ndarray, bool]]:
                 *(str(row["published_mean"]), std),
                 *(row["published_spread"] or STD, int(row["published_repeats"])),
                 METRICS[row["metric"]].scale,
-                METRICS[row["metric"]].scale,
             )
             place = tuple(row[name] for name in PLACE)
             yield printed, numbers[place].to_numpy(), row["n_draws"] > 1

@@ -25,8 +25,8 @@ NOT_YET = ("kernel", "learners")
 MOST_PARAMETERS = 5
 MOST_LINES = 400
 
-LONG = [("omtl/sklearn/base.py", "partial_fit")]
-"""The functions with more parameters: scikit-learn's method, with tasks and nodes besides."""
+LONG = [("omtl/sklearn/base.py", "fit"), ("omtl/sklearn/base.py", "partial_fit")]
+"""The functions with more parameters: scikit-learn's methods, with tasks and nodes besides."""
 
 
 def floor(parts: tuple[str, ...]) -> int | None:
