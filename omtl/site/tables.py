@@ -17,7 +17,7 @@ from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, yaml_value
 from omtl.site.text import code, plain, slug
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
-from omtl.tables.layout import heads_of, layout_lines, plural, subtitle_of, with_texts
+from omtl.tables.layout import layout_lines, plural, subtitle_of, with_texts
 from omtl.tables.notes import reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
@@ -132,7 +132,7 @@ def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[
     return {
         "name": run.name,
         "subtitle": subtitle_of(cells),
-        "heads": heads_of(cells, of),
+        "heads": list(dict.fromkeys(cells["head"])),
         "lines": layout_lines(cells, of),
         "notes": listed,
         "counts": count_verdicts(cells["verdict"]),

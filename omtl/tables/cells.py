@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import Column, Row, TableDescription
+from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names
@@ -83,19 +83,53 @@ def planned(
     if reading is None:
         request.check(of)
         reading = Reading.of(of.paper, request.reading)
-    if plays is None:
-        plays = 0 if request.one_draw else of.plays
     if reading.answers:
         refuse_wrong_questions(reading.paper)
-    plan = _Plan(of, reading, plays, request.rule(of), request.search)
-    numbers = published(name)
-    where = f"{name}: the published numbers"
-    check_names(where, ("metric", (number["metric"] for number in numbers), METRICS))
-    cells = [plan.cell(number) for number in [*numbers, *_places_of_ours(of, numbers)]]
-    return pd.DataFrame(cells).assign(
+    if plays is None:
+        plays = 0 if request.one_draw else of.plays
+    rows = {row.label: row for row in of.rows if not row.group}
+    columns = {column.published: column for column in of.columns}
+    read = {column: reading.for_column(column) for column in columns}
+    cells = _places(of, rows, columns)
+    selection = request.rule(of)
+
+    @cache  # tasks and metrics share their experiment
+    def experiment(algorithm: str, network: str, place: str) -> Experiment:
+        names = Names(algorithm, columns[place].dataset, of.protocol, network or None)
+        composed = Experiment.compose(names, read[place], columns[place].patch)
+        return composed.with_plays(plays)
+
+    @cache
+    def of_row_and_column(label: str, place: str) -> dict[str, Any]:
+        row, column = rows[label], columns[place]
+        first, *others = (experiment(one, row.network, place) for one in row.algorithms)
+        tuned_by = "" if row.ours else of.chosen_by
+        on_one_draw = plays == 0 and first.dataset.is_synthetic
+        search = request.search or ("" if on_one_draw else column.search)
+        return {
+            "kind": OURS if row.ours else column.kind,
+            "experiment": first,
+            "alternatives": tuple(others),
+            "tuned_by": experiment(tuned_by, row.network, place) if tuned_by else None,
+            "rule": rule_of(row.selection.get(selection, selection), read[place]),
+            "answers": read[place].answers,
+            "search": SearchSpec.named(search) if search else None,
+            "too_slow": next(
+                (slow.why for slow in of.too_slow if slow.has(reading.name, place, label)), ""
+            ),
+        }
+
+    found = [
+        of_row_and_column(*place)
+        for place in zip(cells["algorithm"], cells["dataset"], strict=True)
+    ]
+    cells = with_columns(cells, found)
+    timed = cells["metric"].map(lambda metric: METRICS[metric].timing) & (cells["kind"] != OURS)
+    return cells.assign(
+        kind=cells["kind"].mask(timed, TIMING),
         table=name,
         reading=reading.name,
-        selection=plan.selection,
+        selection=selection,
         seed=request.seed,
         asked_repeats=request.n_repeats(of),
         published_spread=of.spread,
@@ -103,86 +137,27 @@ def planned(
     )
 
 
-def _places_of_ours(of: TableDescription, numbers: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the places of our baselines: every column of the table, no printed number."""
-    columns = dict.fromkeys((n["dataset"], n["task"], n["metric"]) for n in numbers)
-    return [
-        {"algorithm": row.ours, "dataset": dataset, "task": task, "metric": metric}
-        | {"mean": "", "std": ""}
-        for row in of.rows
-        if row.ours
-        for dataset, task, metric in columns
-    ]
+def _places(of: TableDescription, rows: Collection[str], columns: Collection[str]) -> pd.DataFrame:
+    """Return the places of a table's cells with the printed numbers: of our rows, no number.
 
-
-class _Plan:
-    """What the cells of a table share under a reading: each config is read once."""
-
-    def __init__(
-        self, of: TableDescription, reading: Reading, plays: int, selection: str, search: str | None
-    ) -> None:
-        self.of, self.reading, self.plays, self.selection = of, reading, plays, selection
-        self.search = search
-        self.rows = {row.label: row for row in of.rows if not row.group}
-        self.columns = {column.published: column for column in of.columns}
-        self.read = {column: reading.for_column(column) for column in self.columns}
-        self.experiment = cache(self._experiment)  # tasks and metrics share their experiment
-        self.rule = cache(lambda rule, place: rule_of(rule, self.read[place]))
-
-    def _experiment(self, algorithm: str, network: str, place: str) -> Experiment:
-        column = self.columns[place]
-        names = Names(algorithm, column.dataset, self.of.protocol, network or None)
-        composed = Experiment.compose(names, self.read[place], column.patch)
-        return composed.with_plays(self.plays)
-
-    def cell(self, number: Mapping[str, str]) -> dict[str, Any]:
-        """Return the row of a published number, or of a place of ours."""
-        dataset, label = number["dataset"], number["algorithm"]
-        row, column = self.rows.get(label), self.columns.get(dataset)
-        if row is None or column is None:
+    Raises
+    ------
+    UserError
+        If a printed number is of no metric, row or column.
+    """
+    printed = pd.DataFrame(published(of.id), columns=[*PLACE, "mean", "std"])
+    check_names(f"{of.id}: the published numbers", ("metric", printed["metric"], METRICS))
+    for label, dataset in zip(printed["algorithm"], printed["dataset"], strict=True):
+        if label not in rows or dataset not in columns:
             raise UserError(
-                f"{self.of.id}: the published cell ({label}, {dataset}) matches no row and column "
+                f"{of.id}: the published cell ({label}, {dataset}) matches no row and column "
                 "of the table's description"
             )
-        experiment, *others = (
-            self.experiment(name, row.network, dataset) for name in row.algorithms
-        )
-        tuned_by = self.of.chosen_by if not row.ours else ""
-        return {
-            "dataset": dataset,
-            "algorithm": label,
-            "task": number["task"],
-            "metric": number["metric"],
-            "published_mean": number["mean"],
-            "published_std": number["std"],
-            "kind": _kind(row, column, number["metric"]),
-            "experiment": experiment,
-            "alternatives": tuple(others),
-            "tuned_by": self.experiment(tuned_by, row.network, dataset) if tuned_by else None,
-            "rule": self.rule(row.selection.get(self.selection, self.selection), dataset),
-            "answers": self.read[dataset].answers,
-            "search": self._search(column, experiment),
-            "too_slow": self._too_slow(label, dataset),
-        }
-
-    def _search(self, column: Column, experiment: Experiment) -> SearchSpec | None:
-        """Return the search of a column's large grids: the requested one, or else its own.
-
-        On one draw they are played in full unless a search is requested.
-        """
-        on_one_draw = self.plays == 0 and experiment.dataset.is_synthetic
-        name = self.search or ("" if on_one_draw else column.search)
-        return SearchSpec.named(name) if name else None
-
-    def _too_slow(self, label: str, dataset: str) -> str:
-        name = self.reading.name
-        return next((s.why for s in self.of.too_slow if s.has(name, dataset, label)), "")
-
-
-def _kind(row: Row, column: Column, metric: str) -> str:
-    if row.ours:
-        return OURS
-    return TIMING if METRICS[metric].timing else column.kind
+    each = printed.drop_duplicates(["dataset", "task", "metric"]).assign(mean="", std="")
+    ours = [each.assign(algorithm=row.ours) for row in of.rows if row.ours]
+    cells = pd.concat([printed, *ours], ignore_index=True)
+    named = {"mean": "published_mean", "std": "published_std"}
+    return cells.rename(columns=named)[[*PLACE, *named.values()]]
 
 
 @cache

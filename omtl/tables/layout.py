@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
-from omtl.tables.cells import ALL_TASKS, Place, description_of, each_cell, first_cell, places_in
+from omtl.tables.cells import (
+    ALL_TASKS,
+    Place,
+    description_of,
+    each_cell,
+    first_cell,
+    places_in,
+    with_columns,
+)
 from omtl.tables.proofread import suspects
 from omtl.tables.verdict import OURS, VERDICTS
 
@@ -89,90 +97,60 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
         What stands below the table (`omtl.tables.notes.notes`).
     """
     of = description_of(cells)
-    return Layout(
-        of.title,
-        subtitle_of(cells),
-        heads_of(cells, of),
-        layout_lines(with_texts(cells, of), of),
-        notes,
-    )
+    cells = with_texts(cells, of)
+    heads = list(dict.fromkeys(cells["head"]))
+    return Layout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes)
 
 
 def with_texts(cells: pd.DataFrame, of: TableDescription) -> pd.DataFrame:
-    """Return cells with the texts of their published number and of ours."""
-    odd = suspects(of.id)
+    """Return cells with what a reader sees of each.
 
-    def published(cell: Any, place: Place) -> str:
-        if cell.kind == OURS:
-            return ""
-        mark = SUSPECT if place in odd else ""
+    That is the texts of its published number and of ours, the ``head`` of its column, and the
+    ``block`` of rows in which it stands, if there are blocks.
+    """
+    odd, in_blocks = suspects(of.id), of.blocks == "dataset"
+    several = cells["metric"].nunique() > 1
+
+    def texts(cell: Any, place: Place) -> dict[str, str]:
         digits = of.digits_of(cell.metric)
-        return with_spread(cell.published_mean, cell.published_std, digits) + mark
+        published = with_spread(cell.published_mean, cell.published_std, digits)
+        ours = "diverged" if cell.diverged else "—"
+        if cell.n_repeats and not cell.diverged:
+            ours = with_spread(cell.ours_mean, cell.ours_std, digits)
+        task = "" if cell.task == ALL_TASKS else f"task {cell.task.removeprefix('task')}"
+        head = ("" if in_blocks else cell.dataset, task, cell.metric if several else "")
+        return {
+            "shown_published": published + (SUSPECT if place in odd else ""),
+            "shown_ours": ours,
+            "head": " ".join(filter(None, head)),
+            "block": cell.dataset if in_blocks else "",
+        }
 
-    def ours(cell: Any) -> str:
-        if not cell.n_repeats:
-            return "—"
-        if cell.diverged:
-            return "diverged"
-        return with_spread(cell.ours_mean, cell.ours_std, of.digits_of(cell.metric))
-
-    rows = list(each_cell(cells))
-    return cells.assign(
-        shown_published=list(map(published, rows, places_in(cells))),
-        shown_ours=list(map(ours, rows)),
-    )
+    return with_columns(cells, list(map(texts, each_cell(cells), places_in(cells))))
 
 
 def subtitle_of(cells: pd.DataFrame) -> str:
     """Return the reading, the selection rule, the repeats and the verdicts' counts."""
-    asked = first_cell(cells)
+    asked, experiments = first_cell(cells), list(cells["experiment"])
+    plays = max(experiment.plays for experiment in experiments)
+    drawn = any(experiment.drawn for experiment in experiments)
+    apart = [f"{plays} for each of the paper's"] * (plays > 1)
+    apart += ["synthetic data: one draw each"] * drawn
+    least, most = (plays * cells["asked_repeats"].agg(end) for end in ("min", "max"))
+    repeats = plural(most, "repeat") if least == most else f"{least} to {most} repeats"
+    repeats += f" ({'; '.join(apart)})" if apart else ""
     return (
-        f"reading {asked.reading}, selection {asked.selection}, {_repeats(cells)}, "
+        f"reading {asked.reading}, selection {asked.selection}, {repeats}, "
         f"seed {asked.seed}; {counts(cells)}"
     )
 
 
-def _repeats(cells: pd.DataFrame) -> str:
-    """Return how many repeats were played, and how they differ from the paper's, as text."""
-    plays = max(experiment.plays for experiment in cells["experiment"])
-    apart = []
-    if plays > 1:
-        apart.append(f"{plays} for each of the paper's")
-    if any(experiment.drawn for experiment in cells["experiment"]):
-        apart.append("synthetic data: one draw each")
-    least, most = (plays * cells["asked_repeats"].agg(end) for end in ("min", "max"))
-    text = plural(most, "repeat") if least == most else f"{least} to {most} repeats"
-    return f"{text} ({'; '.join(apart)})" if apart else text
-
-
-Head = tuple[str, str, str]
-"""The column of a cell: data set (none if these are blocks of rows), task and metric."""
-
-
-def _head(cell: Any) -> Head:
-    return (cell.dataset if cell.task == ALL_TASKS else "", cell.task, cell.metric)
-
-
-def heads_of(cells: pd.DataFrame, of: TableDescription) -> list[str]:
-    """Return the heads of a table's columns, without that of the algorithms."""
-    several = cells["metric"].nunique() > 1
-
-    def text(data: str, task: str, metric: str) -> str:
-        if of.blocks == "dataset":
-            return f"task {task.removeprefix('task')}"
-        return f"{data} {metric}" if several else data
-
-    return [text(*head) for head in dict.fromkeys(map(_head, each_cell(cells)))]
-
-
 def layout_lines(cells: pd.DataFrame, of: TableDescription) -> list[LayoutLine]:
-    """Return the rows of a table, those of each data set apart if these are blocks."""
-    in_blocks = of.blocks == "dataset"
-    rows = list(each_cell(cells))
-    heads = list(dict.fromkeys(map(_head, rows)))
-    place = {(row.dataset if in_blocks else "", row.algorithm, _head(row)): row for row in rows}
+    """Return the rows of a table, those of each block together, of cells with their texts."""
+    heads = list(dict.fromkeys(cells["head"]))
+    place = {(cell.block, cell.algorithm, cell.head): cell for cell in each_cell(cells)}
     lines = []
-    for block in dict.fromkeys(block for block, *_ in place):
+    for block in dict.fromkeys(cells["block"]):
         part = [LayoutLine(block)] if block else []
         group = ""
         for row in of.rows:
@@ -187,6 +165,8 @@ def layout_lines(cells: pd.DataFrame, of: TableDescription) -> list[LayoutLine]:
 
 
 def with_spread(mean: Any, std: Any, digits: int) -> str:
-    """Return a mean with its spread, as in the papers."""
+    """Return a mean with its spread, as in the papers; nothing without a mean."""
+    if mean == "":
+        return ""
     shown = f"{float(mean):.{digits}f}"
     return f"{shown} ± {float(std):.{digits}f}" if std not in ("", None) else shown
