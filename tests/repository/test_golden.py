@@ -12,6 +12,7 @@ from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
 from small_tables import filled_store
 
 from omtl.experiment.naming import CLOSEST, by_reading
+from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.measures.metrics import METRICS
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import describe, published
