@@ -24,7 +24,7 @@ GIVEN = ("home", "rng")
 
 
 class DataSetModule(Protocol):
-    """The interface of a data set: of its module, or of `synthetic.Drawn`."""
+    """The interface of a data set: of its module, or of `synthetic.SyntheticSource`."""
 
     __name__: str
     NAME: str

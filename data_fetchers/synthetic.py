@@ -357,7 +357,7 @@ def biased_tasks(
     return RealTasks(X.reshape(-1, n_features), y, task, task_names(n_tasks))
 
 
-class Drawn:
+class SyntheticSource:
     """A data set that a function of this module draws, with the interface of a data set's module.
 
     Parameters
@@ -389,12 +389,12 @@ class Drawn:
 DATA_SETS = {
     one.NAME: one
     for one in (
-        Drawn(random_walk, random_walk_weights),
-        Drawn(outlier_walk),
-        Drawn(changing_walk),
-        Drawn(opposed_tasks, opposed_weights),
-        Drawn(lifelong_gaussians),
-        Drawn(biased_tasks),
+        SyntheticSource(random_walk, random_walk_weights),
+        SyntheticSource(outlier_walk),
+        SyntheticSource(changing_walk),
+        SyntheticSource(opposed_tasks, opposed_weights),
+        SyntheticSource(lifelong_gaussians),
+        SyntheticSource(biased_tasks),
     )
 }
 """The data sets by name."""

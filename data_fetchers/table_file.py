@@ -39,7 +39,7 @@ ARRAYS = ("X", "y", "task")
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedTable:
     """The columns of a file.
 
     Parameters
@@ -200,7 +200,7 @@ def _found(path: str) -> Path:
     return found
 
 
-def _columns(table: pyarrow.Table, options: Options) -> Parsed:
+def _columns(table: pyarrow.Table, options: Options) -> ParsedTable:
     """Return the columns of a table, after checking that they exist and are numeric."""
     names, said, features = table.column_names, (options.label, options.task), options.features
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -222,12 +222,12 @@ def _columns(table: pyarrow.Table, options: Options) -> Parsed:
     label = table[options.label].to_pylist()
     if None in label:
         raise UserError(f"row {label.index(None) + 1} has no {options.label}")
-    return Parsed(
+    return ParsedTable(
         np.column_stack(columns), label, task_names_of(options.task, table[options.task]), used
     )
 
 
-def _csv(path: Path, options: Options) -> Parsed:
+def _csv(path: Path, options: Options) -> ParsedTable:
     as_written = pyarrow.csv.ConvertOptions(column_types={options.task: pyarrow.string()})
     try:
         table = pyarrow.csv.read_csv(path, convert_options=as_written)
@@ -237,7 +237,7 @@ def _csv(path: Path, options: Options) -> Parsed:
     return _columns(table, options)
 
 
-def _parquet(path: Path, options: Options) -> Parsed:
+def _parquet(path: Path, options: Options) -> ParsedTable:
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as fault:
@@ -245,7 +245,7 @@ def _parquet(path: Path, options: Options) -> Parsed:
     return _columns(table, options)
 
 
-def _svmlight(path: Path, options: Options) -> Parsed:
+def _svmlight(path: Path, options: Options) -> ParsedTable:
     from sklearn.datasets import load_svmlight_file
 
     if options.features:
@@ -257,10 +257,10 @@ def _svmlight(path: Path, options: Options) -> Parsed:
     if qid.size != y.size:
         raise UserError("its lines have no qid, which is the task")
     names = [str(number) for number in qid.tolist()]
-    return Parsed(sparse.csr_array(X), y.tolist(), names, range(1, X.shape[1] + 1))
+    return ParsedTable(sparse.csr_array(X), y.tolist(), names, range(1, X.shape[1] + 1))
 
 
-def _npz(path: Path, options: Options) -> Parsed:
+def _npz(path: Path, options: Options) -> ParsedTable:
     if options.features:
         raise UserError("features of arrays have no names; leave dataset.options.features out")
     arrays = read_arrays(path)
@@ -277,10 +277,10 @@ def _npz(path: Path, options: Options) -> Parsed:
         column = pyarrow.array(tasks.astype(tasks.dtype.newbyteorder("=")))
     except pyarrow.ArrowException as fault:
         raise UserError(f"task is of type {tasks.dtype}, which cannot name tasks") from fault
-    return Parsed(X, y.tolist(), task_names_of("task", column), range(1, X.shape[1] + 1))
+    return ParsedTable(X, y.tolist(), task_names_of("task", column), range(1, X.shape[1] + 1))
 
 
-READERS: dict[str, Callable[[Path, Options], Parsed]] = {
+READERS: dict[str, Callable[[Path, Options], ParsedTable]] = {
     "csv": _csv,
     "parquet": _parquet,
     "svmlight": _svmlight,
@@ -298,7 +298,7 @@ SUFFIXES = {
 """Kinds of files by suffix."""
 
 
-def _tasks(parsed: Parsed, options: Options) -> TasksOfTable:
+def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.path, parsed.X
     checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))

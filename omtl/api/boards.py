@@ -10,13 +10,13 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.tables import parallel_for
-from omtl.api.views import Shown, View
-from omtl.evidence.board import Asked
+from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan as Plan
+from omtl.evidence.board import BoardRequest
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
 from omtl.reproduction import submission, submission_replay
-from omtl.reproduction.board import Made, from_results, make_board, write_board
+from omtl.reproduction.board import BoardResult, from_results, make_board, write_board
 from omtl.util import user_folder
 from omtl.util.paths import CHECKOUT, RESULTS
 from omtl.util.user_folder import own_folder
@@ -30,7 +30,7 @@ EXPLAINED = (
 
 
 @dataclass(frozen=True, repr=False)
-class Board(Shown):
+class Board(DisplayedResult):
     """Learners ranked over data sets.
 
     Parameters
@@ -39,7 +39,7 @@ class Board(Shown):
         The board as it was played or read.
     """
 
-    made: Made
+    made: BoardResult
 
     @property
     def ranking(self) -> pd.DataFrame:
@@ -59,7 +59,9 @@ class Board(Shown):
     @property
     def is_kept(self) -> bool:
         """Whether it is the whole board, whose numbers belong in ``results/board``."""
-        return self.made.board.asked == Asked() and (CHECKOUT is None or own_folder() is None)
+        return self.made.board.asked == BoardRequest() and (
+            CHECKOUT is None or own_folder() is None
+        )
 
     def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
         """Write the board's files, by default to ``results/board``; return the paths."""
@@ -106,7 +108,7 @@ def planned_board(
     """
     user_folder.find()
     known = {group: options(group) for group in ("algorithm", "dataset", "board")}
-    asked = Asked(
+    asked = BoardRequest(
         board=known_name("board", board, known["board"]),
         learners=tuple(known_name("algorithm", one, known["algorithm"]) for one in learners),
         data=tuple(known_name("dataset", one, known["dataset"]) for one in data),

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.api.given import algorithm_of
-from omtl.api.views import Shown, View, view_of
+from omtl.api.views import DisplayedResult, View, view_of
 from omtl.experiment.discover_learners import learners_in
 from omtl.experiment.playing import new_learner
 from omtl.reference.conformance import FAIL, look_at
@@ -20,7 +20,7 @@ COLOURS = {"pass": "green", "fail": "bold red", "warning": "yellow"}
 
 
 @dataclass(frozen=True, repr=False)
-class Checks(Shown):
+class Checks(DisplayedResult):
     """The findings of the checks.
 
     Parameters

@@ -15,8 +15,8 @@ import pandas as pd
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
-from omtl.api.views import Shown, View
-from omtl.compute.dry_run import Planned
+from omtl.api.views import DisplayedResult, View
+from omtl.compute.dry_run import DryRunPlan
 from omtl.compute.store import Store
 from omtl.evidence import comparison_files as files
 from omtl.evidence.compared_learners import (
@@ -45,7 +45,7 @@ SHARED = ("dataset", "protocol", "selection", "reading")
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(DisplayedResult):
     """A method beside others on one or several data sets.
 
     Parameters
@@ -225,10 +225,10 @@ def compare(
         try:
             parts.append(_played(config, against, also, metric))
             configs.append(config)
-        except Planned as plan:
+        except DryRunPlan as plan:
             plans.append(plan)
     if plans:
-        raise Planned.of_all(plans)
+        raise DryRunPlan.of_all(plans)
     titles = _titles(configs)
     rows = [part.assign(dataset=title) for part, title in zip(parts, titles, strict=True)]
     return Comparison(pd.concat(rows), dict(zip(titles, configs, strict=True)))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.tables import RequestOptions, request_for
-from omtl.api.views import Shown, View
+from omtl.api.views import DisplayedResult, View
 from omtl.figures.numbers import figure_rows
 from omtl.figures.pictures import LOOK, render
 from omtl.reproduction.reproduce import FigureRun, play_paper_figure
@@ -28,7 +28,7 @@ NUMBERS = ["x", "y", "y_std"]
 
 
 @dataclass(frozen=True, repr=False)
-class Figure(Shown):
+class Figure(DisplayedResult):
     """A figure of a paper, reproduced.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.api.names import known_name
-from omtl.api.views import Shown, View
+from omtl.api.views import DisplayedResult, View
 from omtl.experiment.composition import GROUPS
 from omtl.experiment.config import option_files, options
 from omtl.experiment.readings import questions
@@ -43,7 +43,7 @@ SHOWN = ("title", "label", "rule", "backend")
 
 
 @dataclass(frozen=True, repr=False)
-class Paper(Shown):
+class Paper(DisplayedResult):
     """A paper: its tables and figures, and the questions that it leaves open.
 
     Parameters
@@ -110,7 +110,7 @@ def paper(name: str) -> Paper:
 
 
 @dataclass(frozen=True, repr=False)
-class Catalogue(Shown):
+class Catalogue(DisplayedResult):
     """Everything of a kind that can be named, with a line that says what it is."""
 
     kind: str

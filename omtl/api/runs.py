@@ -12,7 +12,7 @@ import pandas as pd
 
 from omtl.api.given import Grid, composed_run
 from omtl.api.plots import draw_curves
-from omtl.api.views import Shown, View
+from omtl.api.views import DisplayedResult, View
 from omtl.experiment.composition import parsed
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
@@ -27,7 +27,7 @@ LAST = ("params", "failed")
 
 
 @dataclass(frozen=True, repr=False)
-class Runs(Shown):
+class Runs(DisplayedResult):
     """Experiments that were run, each with its record.
 
     Parameters

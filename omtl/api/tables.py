@@ -17,7 +17,7 @@ from rich.console import Console
 
 from omtl.api.names import known_name
 from omtl.api.plots import axes_for, draw_agreement
-from omtl.api.views import WIDEST, Shown, View
+from omtl.api.views import WIDEST, DisplayedResult, View
 from omtl.compute.store import Store
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import load_option, options, resolve_jobs
@@ -117,7 +117,7 @@ def parallel_for(
 
 
 @dataclass(frozen=True, repr=False)
-class Table(Shown):
+class Table(DisplayedResult):
     """A table of a paper, reproduced.
 
     Parameters
@@ -260,7 +260,7 @@ class Table(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Shown):
+class Explanation(DisplayedResult):
     """What is known about a number: the verdict and why, its sources, how to make it again.
 
     Parameters

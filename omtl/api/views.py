@@ -146,7 +146,7 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-class Shown(ABC):
+class DisplayedResult(ABC):
     """A result that shows itself, by its `view`, in a terminal, a notebook, a file and LaTeX."""
 
     @property

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 import omtl.commands
 from omtl.util import user_folder
 from omtl.util.errors import UserError
-from omtl.util.raised import debug
 from omtl.util.signals import ended
 from omtl.util.status import DONE, WRONG_USE
+from omtl.util.user_errors import debug
 from omtl.util.user_folder import refuse_missing
 
 PROGRAM = "omtl"
@@ -185,12 +185,12 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def _ended_dry(options: argparse.Namespace) -> int:
     """Run a command that only plans; print what it would compute."""
-    from omtl.compute.dry_run import Planned
+    from omtl.compute.dry_run import DryRunPlan
     from omtl.util.screen import say
 
     try:
         return options.run(options) or DONE
-    except Planned as plan:
+    except DryRunPlan as plan:
         table, seconds = getattr(options, "table", ""), None
         if table:
             from omtl.tables.published_results import seconds_per_unit

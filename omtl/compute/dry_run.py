@@ -15,7 +15,7 @@ def is_dry() -> bool:
     return VARIABLE in os.environ
 
 
-class Planned(Exception):  # noqa: N818 - it is no fault
+class DryRunPlan(Exception):  # noqa: N818 - it is no fault
     """A run was only planned.
 
     Parameters
@@ -34,7 +34,7 @@ class Planned(Exception):  # noqa: N818 - it is no fault
         self.jobs = jobs if jobs > 0 else os.cpu_count() or 1
 
     @classmethod
-    def of_all(cls, plans: Sequence[Planned]) -> Planned:
+    def of_all(cls, plans: Sequence[DryRunPlan]) -> DryRunPlan:
         """Return the plan of several runs, one after another."""
         known = [plan.seconds for plan in plans if plan.seconds is not None]
         seconds = sum(known) / len(known) if known else None

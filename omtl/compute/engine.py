@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 from data_fetchers.fetch import DataMissing
 from omtl.compute.batches import Batches
 from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
-from omtl.compute.dry_run import Planned, is_dry
-from omtl.compute.own_process import Apart, Lost, end_with
+from omtl.compute.dry_run import DryRunPlan, is_dry
+from omtl.compute.own_process import Apart, LostProcess, end_with
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.loading import data_notes
@@ -38,7 +38,7 @@ from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import home_folder
-from omtl.util.raised import describe_fault
+from omtl.util.user_errors import describe_fault
 from omtl.util.user_folder import VARIABLE, make_importable
 
 BACKENDS = ["sequential", "threading", "loky", "dask", "ray"]
@@ -156,7 +156,7 @@ def _compute_apart(unit: Unit, seconds: float | None, mib: int | None) -> Result
         _local.kind, _local.apart = kind, Apart(mib)
     try:
         return _local.apart.ask(compute_unit, unit, seconds=seconds)
-    except Lost as fault:
+    except LostProcess as fault:
         return Failure(f"{unit.name}: {fault}")
 
 
@@ -348,7 +348,7 @@ def run_units(
     left = {key: unit for key, unit in wanted.items() if key not in stored}
     if is_dry():
         each = sum(outcome.seconds.values()) / len(stored) if stored else None
-        raise Planned(len(wanted), len(left), each, int(parallel["jobs"]))
+        raise DryRunPlan(len(wanted), len(left), each, int(parallel["jobs"]))
     if not left:
         return outcome
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():

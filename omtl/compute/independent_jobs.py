@@ -22,7 +22,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobOutcome:
     """The result of a job, or None and the reason why it failed (`fault`)."""
 
     what: str
@@ -30,7 +30,7 @@ class Ended:
     fault: str = ""
 
 
-def attempt(job: Job) -> Ended:
+def attempt(job: Job) -> JobOutcome:
     """Run a job.
 
     Raises
@@ -39,16 +39,16 @@ def attempt(job: Job) -> Ended:
         If its results cannot be written, which would affect other jobs too.
     """
     try:
-        return Ended(job.what, job.function(*job.arguments))
+        return JobOutcome(job.what, job.function(*job.arguments))
     except WriteError:
         raise
     except UserError as fault:
-        return Ended(job.what, None, str(fault))
+        return JobOutcome(job.what, None, str(fault))
     except Exception as fault:  # one failure must not affect other jobs
-        return Ended(job.what, None, f"{type(fault).__name__}: {fault}")
+        return JobOutcome(job.what, None, f"{type(fault).__name__}: {fault}")
 
 
-def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
+def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcome]:
     """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
     Parameters
@@ -60,15 +60,15 @@ def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[Ended]:
     """
     n_jobs = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
     tasks = (joblib.delayed(_attempt_numbered)(number, job) for number, job in enumerate(jobs))
-    ends: dict[int, Ended] = {}
+    ends: dict[int, JobOutcome] = {}
     try:
         with joblib.parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
             ends.update(joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks))
     except BrokenExecutor:
         died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
-        ends |= {n: Ended(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
+        ends |= {n: JobOutcome(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
     return [ends[number] for number in range(len(jobs))]
 
 
-def _attempt_numbered(number: int, job: Job) -> tuple[int, Ended]:
+def _attempt_numbered(number: int, job: Job) -> tuple[int, JobOutcome]:
     return number, attempt(job)

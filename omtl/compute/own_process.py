@@ -41,7 +41,7 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
 
-class Lost(Exception):  # noqa: N818 - it reads as what is the matter
+class LostProcess(Exception):  # noqa: N818 - it reads as what is the matter
     """The process gave no answer; the text says why."""
 
 
@@ -107,19 +107,19 @@ class Apart:
                 if self._process.poll() is not None and not self._ours.poll():
                     raise EOFError
                 if until is not None and time.monotonic() > until:
-                    raise Lost(f"it did not finish within its limit of {seconds:g} seconds")
+                    raise LostProcess(f"it did not finish within its limit of {seconds:g} seconds")
             if self._confined:
                 return self._ours.recv_bytes(MOST_BYTES)
             returned, raised = self._ours.recv()
         except (EOFError, OSError) as fault:
-            raise Lost(self._end()) from fault
+            raise LostProcess(self._end()) from fault
         except BaseException:
             self.kill()
             raise
         if isinstance(raised, Exception):
             raise raised
         if raised is not None:  # such as KeyboardInterrupt, which does not concern this process
-            raise Lost(f"it raised {type(raised).__name__}")
+            raise LostProcess(f"it raised {type(raised).__name__}")
         return returned
 
     def is_lost(self) -> bool:

@@ -338,7 +338,7 @@ class Store:
         )
 
 
-class Loaded:
+class CachedStore:
     """A cache of the store that reads each unit once: cells of an experiment share units."""
 
     def __init__(self, store: Store) -> None:

@@ -65,7 +65,7 @@ TEXTS = ("values", "chosen", "stream", "why", "curve")
 
 
 @dataclass(frozen=True)
-class Asked:
+class BoardRequest:
     """The request for a board.
 
     Parameters
@@ -90,7 +90,7 @@ class Asked:
 class BoardPlan:
     """The experiments of a board."""
 
-    asked: Asked
+    asked: BoardRequest
     _composed: dict[str, ComposedRun] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property

@@ -21,12 +21,12 @@ from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES, number_text
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.naming import READINGS
 from omtl.experiment.readings import Reading
-from omtl.experiment.selection import HONEST
+from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import planned, with_columns
 from omtl.tables.plan import describe, descriptions
-from omtl.tables.request import Request, honest_rule
+from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.scoring import played
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
@@ -53,12 +53,13 @@ COLUMNS = (
 )
 """Columns of ``results/hindsight.csv``.
 
-`from_hindsight` is by how much the margin is less by the honest rule. The `baseline` is the best of
-ours by the honest rule, and its margin that of the paper's own over it. `fixed_by_reading` names
-the reading's answers that leave a hyper-parameter one value: they were found by looking at the
-published numbers, and are hindsight under either rule. Intervals are over the repeats, which are of
-one data set or of fresh draws (`repeats_are_of`), and know that the algorithms were picked
-(`pick_row`); that the oracle picks the hyper-parameters on the same repeats they do not know.
+`from_hindsight` is by how much the margin is less by the rule without hindsight, whose columns
+begin with `honest_`. The `baseline` is the best of ours by that rule, and its margin that of the
+paper's own over it. `fixed_by_reading` names the reading's answers that leave a hyper-parameter one
+value: they were found by looking at the published numbers, and are hindsight under either rule.
+Intervals are over the repeats, which are of one data set or of fresh draws (`repeats_are_of`), and
+know that the algorithms were picked (`pick_row`); that the oracle picks the hyper-parameters on the
+same repeats they do not know.
 """
 
 Place = tuple[str, str]
@@ -153,7 +154,7 @@ def drawn_repeats(rows: Rows, places: Sequence[Place], seed: int) -> list[np.nda
     return [found[dataset] for dataset, _ in places]
 
 
-class Picked(NamedTuple):
+class BestRow(NamedTuple):
     """The best of some rows of a table.
 
     Parameters
@@ -170,7 +171,7 @@ class Picked(NamedTuple):
     means: np.ndarray
 
 
-def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> Picked:
+def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> BestRow:
     """Return the row that is best over all places.
 
     Parameters
@@ -190,10 +191,10 @@ def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> Picked:
     which = pick(means, sign)
     best = np.take_along_axis(means, which[None, :, None], axis=0)[0]
     algorithm = [*rows][which[0]]
-    return Picked(algorithm, rows[algorithm], best)
+    return BestRow(algorithm, rows[algorithm], best)
 
 
-def margin_of(own: Picked, rival: Picked, sign: float, place: int) -> dict[str, str]:
+def margin_of(own: BestRow, rival: BestRow, sign: float, place: int) -> dict[str, str]:
     """Return the margin of a row over another in a place, as text (`OF_A_MARGIN`)."""
     mine, other = own.values[place], rival.values[place]
     ends = ends_of(sign * (rival.means - own.means)[:, place], mine.size)
@@ -240,7 +241,7 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     """
     asked = describe("table", name)
     sign = METRICS[asked.metric].sign
-    rules = asked.selection, honest_rule(asked.selection, reading)
+    rules = asked.selection, rule_without_hindsight(asked.selection, reading)
     cells = {rule: numbers_by(rule, name, reading, request) for rule in dict.fromkeys(rules)}
     of_paper = pd.concat([each[each["side"] != "ours"] for each in cells.values()])
     lacking = {*_places(of_paper[of_paper["values"].map(len) == 0])}
@@ -251,7 +252,7 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
     sources = {"printed_": with_columns(printed, means)}
     sources |= {kind: cells[rule] for kind, rule in zip(KINDS, rules, strict=True)}
-    picked: dict[str, Picked] = {}
+    picked: dict[str, BestRow] = {}
     for kind, source in sources.items() if over else ():
         for side in ("own", "rival", "ours"):
             run = source[(source["side"] == side) & (source["values"].map(len) > 0)]
@@ -334,8 +335,8 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
     rows = pd.concat(found)
     if rows.empty:
         raise UserError(
-            f"no table has stored runs under both its own rule and {HONEST}; run "
-            f"`omtl table TABLE --selection {HONEST}` for each first"
+            f"no table has stored runs under both its own rule and {NO_HINDSIGHT}; run "
+            f"`omtl table TABLE --selection {NO_HINDSIGHT}` for each first"
         )
     sentences = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():

@@ -208,15 +208,15 @@ LOOKS_AT = {
 IN_HINDSIGHT = ("oracle",)
 """Rules that use the same numbers for which they choose."""
 
-HONEST = "prefix"
+NO_HINDSIGHT = "prefix"
 """The rule, in the group ``selection``, also applied to tables chosen in hindsight."""
 
 
-HONEST_OF = {"cross_validation": "cv5_each"}
-"""The honest option for some kinds of rule, instead of `HONEST`."""
+NO_HINDSIGHT_OF = {"cross_validation": "cv5_each"}
+"""The option without hindsight for some kinds of rule, instead of `NO_HINDSIGHT`."""
 
 
-def is_honest(rule: SelectionSpec) -> bool:
+def is_without_hindsight(rule: SelectionSpec) -> bool:
     """Whether a rule chooses without using the numbers for which it chooses.
 
     Cross-validation ``chosen_for: all`` repeats does not: training examples of one shuffle are test

@@ -26,7 +26,7 @@ from omtl.experiment.specs import (
 )
 from omtl.util.code import code_version, package_versions
 from omtl.util.errors import UserError
-from omtl.util.raised import place_in_own
+from omtl.util.user_errors import place_in_own
 from omtl.util.user_folder import own_module
 
 FORMAT = 2

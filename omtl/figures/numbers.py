@@ -12,7 +12,7 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure, why_lacking
-from omtl.experiment.selection import HONEST, plays_a_path
+from omtl.experiment.selection import NO_HINDSIGHT, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, PlayedLine
 from omtl.figures.plan import PlannedFigure
@@ -71,7 +71,7 @@ def show_panel(
     if plays_a_path(rule):
         raise UserError(
             f"figure {figure.id}: selection {rule.name} plays several points in turn, and lines "
-            f"are of one; use --selection {HONEST}"
+            f"are of one; use --selection {NO_HINDSIGHT}"
         )
     played: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from numba.extending import overload, register_jitable
 
 from omtl.data.rows import DenseRows, SparseRows
-from omtl.util.compile_cache import Compiled, kept
+from omtl.util.compile_cache import CompiledFunction, kept
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -30,7 +30,7 @@ def inlined(function: Function) -> Function:
     return register_jitable(**PARTS)(function)
 
 
-def loop(function: Callable) -> Compiled:
+def loop(function: Callable) -> CompiledFunction:
     """Return a function compiled as a loop that Python calls, kept on disk."""
     return kept(nogil=True, **OPTIONS)(function)
 

@@ -22,7 +22,7 @@ from omtl.util.errors import UserError
 NEEDS = ("score", "update")
 
 
-class Accumulated(NamedTuple):
+class Accumulation(NamedTuple):
     """The record of one play, by task; it is the loop's recorder (`omtl.kernel.loop`).
 
     Parameters
@@ -84,7 +84,7 @@ class Accumulated(NamedTuple):
 
 def measure_accumulation(
     learner: Any, examples: Examples, stream: Stream, shape: Shape, compiled: bool = True
-) -> Accumulated:
+) -> Accumulation:
     """Play a stream of an example per round from a new state and return what is measured.
 
     Parameters
@@ -105,7 +105,7 @@ def measure_accumulation(
             f"protocol accumulation: {type(learner).__name__} has no knowledge base; choose AKLO"
         )
     n = shape.n_tasks
-    found = Accumulated(
+    found = Accumulation(
         mistakes=np.zeros(n, dtype=np.int64),
         longest=np.zeros(n),
         shares=np.zeros((n, max(shape.n_examples))),
@@ -124,7 +124,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Returns
     -------
     dict of str to ndarray
-        With P learners and K tasks: the arrays of `Accumulated`, (P, …), and ``examples`` and
+        With P learners and K tasks: the arrays of `Accumulation`, (P, …), and ``examples`` and
         ``place`` (K,): the number of a task's examples, and of the tasks before it.
 
     Raises

@@ -16,7 +16,7 @@ from scipy import sparse
 from omtl.kernel.triplet_steps import Policy
 from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting, by_learner, refuse_scaled
-from omtl.protocols.similarity_training import ClassExamples, Trained, batch, online, warm_up
+from omtl.protocols.similarity_training import ClassExamples, TrainingResult, batch, online, warm_up
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
 
@@ -151,7 +151,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
 
 
-def _arrays(trained: Trained, by_task: list[Quality]) -> dict[str, Any]:
+def _arrays(trained: TrainingResult, by_task: list[Quality]) -> dict[str, Any]:
     """Return the results of one learner."""
     mean = _mean(by_task)
     return {
@@ -171,7 +171,11 @@ def _mean(by_task: list[Quality]) -> Quality:
 
 
 def qualities(
-    trained: Trained, examples: ClassExamples, rows: np.ndarray, pooled: bool, setting: Setting
+    trained: TrainingResult,
+    examples: ClassExamples,
+    rows: np.ndarray,
+    pooled: bool,
+    setting: Setting,
 ) -> list[Quality]:
     """Return the quality of the rankings of a part, task by task.
 

@@ -38,7 +38,7 @@ class ClassExamples(NamedTuple):
     names: tuple[str, ...]
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """The results of training.
 
     Parameters
@@ -89,7 +89,7 @@ def state_of(
 
 def online(
     learner: SimilarityLearner, examples: ClassExamples, rows: np.ndarray, setting: Setting
-) -> Trained:
+) -> TrainingResult:
     """Train on a stream of triplets.
 
     Parameters
@@ -126,7 +126,7 @@ def online(
     after = np.concatenate(wrong_after)
     seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
     counts |= {"checkpoint_mistakes": after[seen], "seen": seen}
-    return Trained(state.matrix, seconds, diverged, counts, longest=longest)
+    return TrainingResult(state.matrix, seconds, diverged, counts, longest=longest)
 
 
 def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting) -> None:
@@ -139,7 +139,9 @@ def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Se
         state.learn(triplets, np.zeros(triplets.y.size))
 
 
-def batch(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting) -> Trained:
+def batch(
+    learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting
+) -> TrainingResult:
     """Train on all examples at once.
 
     ``protocol.metric_ranks_by`` says whether a metric M ranks by the similarity xᵀ M x' of eq. 1
@@ -162,4 +164,6 @@ def batch(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Sett
     metrics = learner.fit(X, examples.label[rows], examples.task[rows], len(examples.names))
     seconds = time.thread_time() - started
     diverged = int(not np.all(np.isfinite(metrics)))
-    return Trained(lambda task: metrics[task], seconds, diverged, by_distance=kind == "distance")
+    return TrainingResult(
+        lambda task: metrics[task], seconds, diverged, by_distance=kind == "distance"
+    )

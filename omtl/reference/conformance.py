@@ -20,7 +20,7 @@ from omtl.kernel.rules import Example, findings, is_compiled, open_round, score,
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
-from omtl.util.raised import describe_fault
+from omtl.util.user_errors import describe_fault
 
 PASS, FAIL, WARNING = "pass", "fail", "warning"
 

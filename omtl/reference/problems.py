@@ -48,7 +48,7 @@ class Case(NamedTuple):
         return self._replace(tasks=Tasks(self.tasks.X, y, self.tasks.task, self.tasks.names))
 
 
-class Recorded(NamedTuple):
+class PlayRecord(NamedTuple):
     """The score of each event, whether the learner learnt from it, and the last state."""
 
     scores: np.ndarray
@@ -108,7 +108,7 @@ def problem(sizes: tuple[int, ...], n_features: int = 33, seed: int = 0) -> Case
     return Case(tasks, stream, 0.7 * np.eye(n_tasks) + 0.3 * mixing_matrix(n_tasks, "ring"))
 
 
-def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
+def recorded(learner: Any, case: Case, compiled: bool = True) -> PlayRecord:
     """Play a case and return its scores by event.
 
     Parameters
@@ -123,7 +123,7 @@ def recorded(learner: Any, case: Case, compiled: bool = True) -> Recorded:
     noted = Record(np.full(n_events, np.nan), np.zeros(n_events, dtype=bool))
     state = learner.new_state(case.shape)
     run(learner, state, examples_of(case.tasks), case.stream, noted, compiled)
-    return Recorded(noted.scores, noted.fired, state)
+    return PlayRecord(noted.scores, noted.fired, state)
 
 
 def traced(learner: Any, case: Case, compiled: bool = True) -> Trace:

@@ -31,7 +31,7 @@ from omtl.util.result_files import as_csv, read_csv, write_all
 
 
 @dataclass(frozen=True)
-class Made:
+class BoardResult:
     """A board that was played or read.
 
     Parameters
@@ -58,7 +58,9 @@ class Made:
         return beside_median(self.seconds, "seconds")
 
 
-def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None) -> Made:
+def make_board(
+    board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
+) -> BoardResult:
     """Play missing units, and rank the learners.
 
     Raises
@@ -76,7 +78,7 @@ def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | Non
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
     competing, left_out = joined(found, _submitted(board))
     notes += left_out
-    return Made(
+    return BoardResult(
         board,
         found,
         _ranked(competing, board),
@@ -107,7 +109,7 @@ def _ranked(found: pd.DataFrame, board: BoardPlan) -> pd.DataFrame:
     return ranked
 
 
-def from_results(board: BoardPlan, results: Path | None = None) -> Made:
+def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
     """Rank the requested learners and data sets from ``results/board``.
 
     Parameters
@@ -134,10 +136,10 @@ def from_results(board: BoardPlan, results: Path | None = None) -> Made:
         if asked:
             tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
-    return Made(board, found, _ranked(found, board), seconds, data, notes)
+    return BoardResult(board, found, _ranked(found, board), seconds, data, notes)
 
 
-def write_board(made: Made, folder: Path, with_times: bool = False) -> list[Path]:
+def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:
     """Write the files of a board; times that are there stay unless `with_times`."""
     about = {
         "board": made.board.config,

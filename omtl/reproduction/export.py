@@ -38,7 +38,7 @@ Contents = dict[str, str | bytes]
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportResult:
     """The written files, their subject, and the source of the numbers."""
 
     paths: list[Path]
@@ -50,7 +50,7 @@ class Exported:
         return f"{self.content}; from {self.source}"
 
 
-def export_files(name: str, request: Request, folder: Path) -> Exported:
+def export_files(name: str, request: Request, folder: Path) -> ExportResult:
     """Write a data set, or a table or figure from the store or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
@@ -74,7 +74,7 @@ def export_files(name: str, request: Request, folder: Path) -> Exported:
     maker = makers[choose("table, figure or data set", name, list(makers))]
     contents, stem, summary, source = maker(name, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
-    return Exported(paths, f"{name}: {summary}", source)
+    return ExportResult(paths, f"{name}: {summary}", source)
 
 
 Parts = tuple[Contents, str, str, str]

@@ -40,7 +40,7 @@ from omtl.util.result_files import as_csv, fold, write_all
 
 
 @dataclass(frozen=True)
-class Reproduced:
+class Reproduction:
     """A reproduced table or figure: its claims and files, and the cells of a table.
 
     `broken` says whether units failed for another reason than missing data.
@@ -156,7 +156,7 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     return TableRun(request, asked, judged, claims, outcome, time.perf_counter() - started)
 
 
-def reproduce_table(name: str, request: Request, console: Console) -> Reproduced:
+def reproduce_table(name: str, request: Request, console: Console) -> Reproduction:
     """Reproduce a table, print it beside the published one, and write its files.
 
     Raises
@@ -168,7 +168,7 @@ def reproduce_table(name: str, request: Request, console: Console) -> Reproduced
     show(done.layout, console)
     for sentence in done.said_of_claims():
         console.print(sentence, soft_wrap=True, markup=False, highlight=False)
-    return Reproduced(done.claims, done.write(), done.outcome.is_broken, done.cells)
+    return Reproduction(done.claims, done.write(), done.outcome.is_broken, done.cells)
 
 
 def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description) -> str:
@@ -202,7 +202,7 @@ def compute_figure(name: str, request: Request) -> None:
     play_figure(plan_figure(name, reading), request)
 
 
-def reproduce_figure(name: str, request: Request) -> Reproduced:
+def reproduce_figure(name: str, request: Request) -> Reproduction:
     """Reproduce a figure and write its files.
 
     Raises
@@ -211,7 +211,7 @@ def reproduce_figure(name: str, request: Request) -> Reproduced:
         On an unknown figure, reading or rule.
     """
     done = play_paper_figure(name, request)
-    return Reproduced(done.claims, done.write(), done.outcome.is_broken)
+    return Reproduction(done.claims, done.write(), done.outcome.is_broken)
 
 
 @dataclass(frozen=True)

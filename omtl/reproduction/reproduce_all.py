@@ -14,25 +14,25 @@ from typing import Any
 
 from rich.console import Console
 
-from omtl.compute.independent_jobs import Ended, Job, attempt, run_jobs
+from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
 from omtl.evidence import ledger
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.evidence.summary import Account, Summary
 from omtl.experiment.naming import READINGS
-from omtl.experiment.selection import HONEST
+from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.reproduction import reproduce
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
-from omtl.tables.request import Request, honest_rule
+from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.verdict import OURS
 
 
 def reproduce_everything(request: Request, console: Console) -> Summary:
     """Reproduce all tables under each standard reading, and all figures as asked for.
 
-    Tables that are chosen in hindsight are also made by the honest rule, and compared with it;
-    the counts are of those by the papers' rules. What is `too_slow` by its table's description is
-    left out unless `request.slow`.
+    Tables that are chosen in hindsight are also made by the rule without hindsight, and
+    compared with it; the counts are of those by the papers' rules. What is `too_slow` by
+    its table's description is left out unless `request.slow`.
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
@@ -59,7 +59,7 @@ class _Everything:
     console: Console
     summary: Summary = field(default_factory=Summary)
 
-    def note(self, end: Ended) -> Ended:
+    def note(self, end: JobOutcome) -> JobOutcome:
         """Tell what failed."""
         if end.fault:
             print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
@@ -98,9 +98,15 @@ class _Everything:
             if done.cells["n_repeats"].any():
                 later.append(_statistics(name, under))
             own = description.selection
-            if request.selection is None and compares(description) and honest_rule(own) != own:
-                fair = replace(under, selection=HONEST)
-                self.here(f"{what}, {HONEST}", reproduce.reproduce_table, name, fair, self.console)
+            if (
+                request.selection is None
+                and compares(description)
+                and rule_without_hindsight(own) != own
+            ):
+                fair = replace(under, selection=NO_HINDSIGHT)
+                self.here(
+                    f"{what}, {NO_HINDSIGHT}", reproduce.reproduce_table, name, fair, self.console
+                )
         return later
 
     def figures(self, later: list[Job]) -> None:

@@ -83,7 +83,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """What a search of a table's readings gave.
 
     Parameters
@@ -107,7 +107,7 @@ def search(
     report: Callable[[str], None],
     draws: int = 0,
     wanted: Iterable[str] = SEARCHES,
-) -> Searched:
+) -> SearchResult:
     """Return the answers that bring a table closest, and the record of all trials.
 
     Parameters
@@ -153,7 +153,7 @@ def search(
         for number, trial in enumerate(tried)
         for *place, mean in trial.cells
     ]
-    return Searched(
+    return SearchResult(
         found,
         pd.DataFrame([trial.row() for trial in tried]),
         pd.DataFrame(cells, columns=["trial", "algorithm", "task", "metric", "ours"]),
@@ -233,7 +233,7 @@ def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, s
     }
 
 
-def write_search_record(table: str, found: Searched, full: bool) -> list[Path]:
+def write_search_record(table: str, found: SearchResult, full: bool) -> list[Path]:
     """Write the record of a search; one that is not full goes to ``results/partial``."""
     folder = folder_for(full, "readings", apart=True)
     parts = {f"{table}.csv": as_csv(found.record), f"{table}.cells.csv": as_csv(found.cells)}
@@ -259,7 +259,7 @@ def readings_folder(table: str) -> Path:
     return CONF / "reading" / paper
 
 
-def write_answers(table: str, found: Searched, seed: int) -> list[Path]:
+def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
     """Write a search's answers as the paper's readings, and what is told of its record."""
     paper, folder = describe("table", table).paper, readings_folder(table)
     paths = []

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from omtl.compute.own_process import Apart, Lost, can_confine
+from omtl.compute.own_process import Apart, LostProcess, can_confine
 from omtl.compute.store import Store, packed, unpacked
 from omtl.evidence.board import (
     SECONDS,
-    Asked,
     BoardPlan,
+    BoardRequest,
     board_cells,
     code_of_learner,
     scored_repeats,
@@ -147,7 +147,7 @@ def _replayed(row: Mapping[str, Any], repeat: int, board: BoardPlan, process: Ap
     place, submitted = f"{row['dataset']}, repeat {repeat}", row["values"].split()[repeat]
     try:
         result = result_of(process.ask(arrays_of_unit, unit, seconds=SECONDS_EACH), unit)
-    except (Lost, ValueError) as fault:
+    except (LostProcess, ValueError) as fault:
         return f"different: {place}: {fault}"
     value = f"{scored_repeats(board, row['dataset'], experiment, [result])[0][0]:.10g}"
     code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
@@ -202,7 +202,7 @@ def check_submission(
     folder = user_folder.own_folder()
     if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
         learners, data = (content["learner"],), tuple(content["data"])
-        asked = Asked(content["board"], learners, data, content["repeats"], content["seed"])
+        asked = BoardRequest(content["board"], learners, data, content["repeats"], content["seed"])
         told, sound = replay_sample(content, BoardPlan(asked), seed, n_numbers)
         return [f"drawn by --seed {seed}; {can_confine()}", *told], sound
     with tempfile.TemporaryDirectory() as fresh:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import Asked, BoardPlan, beside_median, numbers
+from omtl.evidence.board import BoardPlan, BoardRequest, beside_median, numbers
 from omtl.evidence.board_sharing import count_sharing, sharing
 from omtl.evidence.board_text import lines
 from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.board import Made, from_results
+from omtl.reproduction.board import BoardResult, from_results
 from omtl.site.sources import Sources
 
 LONGER = {
@@ -37,7 +37,7 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     """
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
-    made = from_results(BoardPlan(Asked()), sources.results)
+    made = from_results(BoardPlan(BoardRequest()), sources.results)
     config = made.board.config
     names = _names(made.data)
     times, memory = made.ratios, beside_median(made.cells, "bytes")
@@ -83,7 +83,7 @@ def _names(data: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _battles(made: Made, names: Mapping[str, str]) -> dict[str, Any]:
+def _battles(made: BoardResult, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the numbers of all battles, and the words of each cell's command."""
     learners, values = numbers(made.cells)
     about = made.cells.drop_duplicates("algorithm").set_index("algorithm")

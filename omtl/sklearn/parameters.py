@@ -188,7 +188,7 @@ RULES = ("score", "update", "close_round")
 """What only a learner of rounds defines."""
 
 
-class Declared(Mapping[str, Entry]):
+class Declarations(Mapping[str, Entry]):
     """The estimators by name: every learner in a module of `omtl.learners`, read on first use."""
 
     @cached_property
@@ -223,5 +223,5 @@ def _is_learner(each: ast.ClassDef) -> bool:
     return "NamedTuple" in bases and (is_twin or not rules.isdisjoint(RULES))
 
 
-TABLE = Declared()
+TABLE = Declarations()
 """The estimators by name."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Outcome, run_units
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import CachedStore, Store
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import Result, Unit
@@ -81,7 +81,7 @@ def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
     `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
     all of them were run.
     """
-    load, rows = Loaded(store), []
+    load, rows = CachedStore(store), []
     for cell in filter(is_searched, each_cell(cells)):
         for experiment, repeats, _ in stages(cell, load):
             share = experiment.protocol.share
@@ -145,7 +145,9 @@ def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
     outcome, asked = Outcome(), set[str]()
     while True:
         # Requested units are stored now, or have failed and would fail again.
-        units = [unit for unit in units_of(cells, Loaded(request.store)) if unit.key not in asked]
+        units = [
+            unit for unit in units_of(cells, CachedStore(request.store)) if unit.key not in asked
+        ]
         if not units:
             return outcome
         outcome.add(run_units(units, request.store, request.parallel))

@@ -10,7 +10,7 @@ from omtl.compute.store import Store
 from omtl.experiment.descriptions import Description
 from omtl.experiment.naming import CLOSEST, by_reading, by_rule
 from omtl.experiment.readings import Reading
-from omtl.experiment.selection import HONEST, HONEST_OF, is_honest
+from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec
 from omtl.tables import plan
 from omtl.util.errors import UserError
@@ -19,10 +19,10 @@ AUTO: Literal["auto"] = "auto"
 """As many repeats as each verdict needs (`omtl.tables.settled`)."""
 
 
-def honest_rule(own: str, reading: Reading | None = None) -> str:
-    """Return the name of the rule without hindsight: a table's own rule if that is honest."""
+def rule_without_hindsight(own: str, reading: Reading | None = None) -> str:
+    """Return the name of the rule without hindsight: a table's own rule if it has none."""
     rule = plan.rule_of(own, reading) if reading else SelectionSpec.named(own)
-    return own if is_honest(rule) else HONEST_OF.get(rule.rule, HONEST)
+    return own if is_without_hindsight(rule) else NO_HINDSIGHT_OF.get(rule.rule, NO_HINDSIGHT)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Request:
             and self.seed == 0
             and not self.one_draw
             and self.search is None
-            and self.rule(description) in (description.selection, HONEST)
+            and self.rule(description) in (description.selection, NO_HINDSIGHT)
         )
 
     def rule(self, description: Description) -> str:
@@ -99,13 +99,13 @@ class Request:
         Raises
         ------
         UserError
-            On an unknown reading; if the rule is the honest one, and the description's own is
-            honest as it is.
+            On an unknown reading; if the rule is that without hindsight, and the description's
+            own has none as it is.
         """
         own = description.selection
-        honest = honest_rule(own, Reading.of(description.paper, self.reading))
-        if self.selection == HONEST != honest:
+        wanted = rule_without_hindsight(own, Reading.of(description.paper, self.reading))
+        if self.selection == NO_HINDSIGHT != wanted:
             raise UserError(
-                f"{description.id} is tuned without hindsight by {honest}, not {HONEST}; "
-                f"use --selection {honest}"
+                f"{description.id} is tuned without hindsight by {wanted}, not {NO_HINDSIGHT}; "
+                f"use --selection {wanted}"
             )

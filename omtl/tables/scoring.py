@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Failure, why_lacking
-from omtl.compute.store import PULLED_FROM, Loaded, Store
-from omtl.experiment.selection import as_played, is_honest, plays_a_path, select
+from omtl.compute.store import PULLED_FROM, CachedStore, Store
+from omtl.experiment.selection import as_played, is_without_hindsight, plays_a_path, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
 from omtl.tables.play import left_by_search
-from omtl.tables.verdict import MISSING, OURS, VALUE, Printed, difference, judge, spreads
+from omtl.tables.verdict import MISSING, OURS, VALUE, PrintedNumber, difference, judge, spreads
 from omtl.util.errors import UserError
 
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
@@ -191,7 +191,7 @@ def played(
         ``seconds`` of all plays; and in how many repeats the chosen point ``diverged``, whose value
         is then the metric's worst.
     """
-    load, faults = Loaded(store), failed or {}
+    load, faults = CachedStore(store), failed or {}
     return with_columns(cells, [_number(cell, load, faults) for cell in each_cell(cells)])
 
 
@@ -199,7 +199,7 @@ def _lacking(cell: Any, why: str) -> dict[str, Any]:
     return {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING, "why": why}
 
 
-def _number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def _number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return a cell's number; of a searched grid, among the points that the search left.
 
     Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
@@ -209,7 +209,7 @@ def _number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str,
     if lacking:
         known = cell.too_slow or "the search is not done"
         return _lacking(cell, why_lacking(lacking, 0, failed, known))
-    if cell.alternatives and not is_honest(cell.rule) and not cell.experiment.drawn:
+    if cell.alternatives and not is_without_hindsight(cell.rule) and not cell.experiment.drawn:
         sign = METRICS[cell.metric].sign
 
         def rank(one: Any) -> float:
@@ -221,7 +221,7 @@ def _number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str,
     return _chosen_number(cell, load, failed)
 
 
-def _chosen_number(cell: Any, load: Loaded, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def _chosen_number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return the number that a rule gives, among all points of a cell's alternatives."""
     several = alternatives_of(cell)
     each = [one.repeats(cell.seed, cell.asked_repeats) for one in several]
@@ -316,9 +316,9 @@ def _judgement(cell: Any) -> dict[str, Any]:
     }
 
 
-def printed_of(cell: Any) -> Printed:
+def printed_of(cell: Any) -> PrintedNumber:
     """Return the published number of a cell."""
-    return Printed(
+    return PrintedNumber(
         *(cell.published_mean, cell.published_std),
         *(cell.published_spread, cell.published_repeats),
         METRICS[cell.metric].scale,

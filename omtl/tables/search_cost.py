@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.compute.store import Loaded
+from omtl.compute.store import CachedStore
 from omtl.experiment.selection import costs
 from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
@@ -51,11 +51,11 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
         if outcome.failed:
             raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
         full, halved = each_cell(both)
-        rows.append(_cost(full, halved, Loaded(request.store)))
+        rows.append(_cost(full, halved, CachedStore(request.store)))
     return pd.DataFrame(rows, columns=COST)
 
 
-def _cost(full: Any, halved: Any, load: Loaded) -> tuple[Any, ...]:
+def _cost(full: Any, halved: Any, load: CachedStore) -> tuple[Any, ...]:
     """Return the row of a cell played in full and searched, whose units are stored."""
     n_tasks = load(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
     minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)

@@ -15,7 +15,7 @@ from omtl.tables.cells import each_cell
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import printed_of, scored
-from omtl.tables.verdict import JUDGED, Printed, difference
+from omtl.tables.verdict import JUDGED, PrintedNumber, difference
 
 ERROR = 0.01
 """Allowed probability that a cell's verdict would be another one with all repeats."""
@@ -89,7 +89,7 @@ def _why_to_stop(cell: Any, total: int) -> str:
     return SETTLED if settled else ""
 
 
-def is_settled(printed: Printed, numbers: np.ndarray, total: int, drawn: bool) -> bool:
+def is_settled(printed: PrintedNumber, numbers: np.ndarray, total: int, drawn: bool) -> bool:
     """Return whether no mean that all plays can still have would get another verdict than now.
 
     Parameters

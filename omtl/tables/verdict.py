@@ -39,7 +39,7 @@ STD, STANDARD_ERROR = "std", "standard_error"
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedNumber:
     """A published number.
 
     Parameters
@@ -140,7 +140,9 @@ class Difference:
         return CONTAINS if abs(self.delta) <= self.reach else EXCLUDES
 
 
-def difference(printed: Printed, mean: float, std: float, count: int, drawn: bool) -> Difference:
+def difference(
+    printed: PrintedNumber, mean: float, std: float, count: int, drawn: bool
+) -> Difference:
     """Return the difference between our mean and a published one.
 
     Parameters
@@ -174,7 +176,7 @@ def difference(printed: Printed, mean: float, std: float, count: int, drawn: boo
     return Difference(mean - published, math.sqrt(ours), error, max(df, 1.0), scale)
 
 
-def spreads(printed: Printed, std: float, count: int) -> tuple[float, float] | None:
+def spreads(printed: PrintedNumber, std: float, count: int) -> tuple[float, float] | None:
     """Compare our standard deviation with the printed ±.
 
     Parameters

@@ -37,7 +37,7 @@ import numpy as np
 from omtl.data.streams import Stream, Tasks
 
 
-class Fixed(NamedTuple):
+class FixedLosses(NamedTuple):
     """Fixed weights of all tasks: their norms, and their losses round by round.
 
     Parameters
@@ -55,7 +55,7 @@ class Fixed(NamedTuple):
     others: np.ndarray
 
 
-def fixed_weights(tasks: Tasks, stream: Stream, U: np.ndarray) -> Fixed:
+def fixed_weights(tasks: Tasks, stream: Stream, U: np.ndarray) -> FixedLosses:
     """Return fixed weights with their losses on the examples of each round.
 
     Cost: O(n_tasks · nonzeros).
@@ -78,7 +78,7 @@ def fixed_weights(tasks: Tasks, stream: Stream, U: np.ndarray) -> Fixed:
     every = np.arange(m)
     own = losses[:, every, every].copy()
     losses[:, every, every] = 0.0
-    return Fixed(np.sum(U**2, axis=1), own, losses.max(axis=2))
+    return FixedLosses(np.sum(U**2, axis=1), own, losses.max(axis=2))
 
 
 def corollary2_rates(n_rounds: int) -> tuple[float, float]:
@@ -88,7 +88,7 @@ def corollary2_rates(n_rounds: int) -> tuple[float, float]:
 
 
 def theorem1_bound(
-    n_rounds: np.ndarray, fixed: Fixed, *, C: float, alpha: float, largest_norm: float
+    n_rounds: np.ndarray, fixed: FixedLosses, *, C: float, alpha: float, largest_norm: float
 ) -> np.ndarray:
     """Return theorem 1's bound on each task's regret, as proved, after numbers of rounds.
 
@@ -121,7 +121,7 @@ def theorem1_bound(
     )
 
 
-def corollary2_bound(n_rounds: int, fixed: Fixed, largest_norm: float) -> np.ndarray:
+def corollary2_bound(n_rounds: int, fixed: FixedLosses, largest_norm: float) -> np.ndarray:
     """Return corollary 2's bound on each task's regret after all T rounds, shape (n_tasks,).
 
     √T (‖w*_k‖²/2 + mean_t (ℓ*_kk + max_{j≠k} ℓ*_kj) + 2 R²), at the rates of `corollary2_rates`;

@@ -34,7 +34,7 @@ UNHASHED = {
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",
-    "omtl.util.raised": "how faults of learners are worded",
+    "omtl.util.user_errors": "how faults of learners are worded",
 }
 """Modules that units load but that affect no number, each with its purpose."""
 

@@ -38,7 +38,7 @@ _ONE_AT_A_TIME = Lock()
 """Held while numba's setting of the folder is changed."""
 
 
-class Compiled:
+class CompiledFunction:
     """A function that numba compiles for the classes of its arguments, and keeps on disk.
 
     Parameters
@@ -101,9 +101,9 @@ class Compiled:
                 config.CACHE_DIR = before
 
 
-def kept(**options: Any) -> Callable[[Callable], Compiled]:
+def kept(**options: Any) -> Callable[[Callable], CompiledFunction]:
     """Return a decorator that compiles a function with options of `numba.njit`, and keeps it."""
-    return lambda function: Compiled(function, options)
+    return lambda function: CompiledFunction(function, options)
 
 
 def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:

@@ -13,18 +13,18 @@ from pathlib import Path
 from types import FrameType
 
 from omtl.util.errors import UserError
-from omtl.util.raised import is_debugging
 from omtl.util.status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
+from omtl.util.user_errors import is_debugging
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Terminated(KeyboardInterrupt):
+class Termination(KeyboardInterrupt):
     """The process received SIGTERM, for example from a cluster or `kill`."""
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise Terminated
+    raise Termination
 
 
 def _discard_output() -> None:
@@ -77,7 +77,7 @@ def ended(job: Callable[[], int], exits: bool = False) -> int:
             "\nomtl: stopped; finished units are kept, the same command goes on from there",
             file=sys.stderr,
         )
-        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+        return TERMINATED if isinstance(stop, Termination) else INTERRUPTED
     finally:
         if in_main and not (stopped and exits):
             for number, handler in zip(SIGNALS, earlier, strict=True):

@@ -17,7 +17,7 @@ from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Tasks
 from omtl.datasets import from_arrays
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.loading import notes_on
+from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
 from omtl.experiment.unit import Unit
@@ -163,5 +163,5 @@ def test_features_of_different_sizes_are_noted_unless_scaled() -> None:
     assert "'age' is about 55.7 in size and 'rare' about 1" in note
     assert uneven_scales(X / [20.0, 1.0, 1.0], ["age", "dose", "rare"]) == ""
     assert uneven_scales(np.zeros((2, 2)), range(2)) == ""
-    assert any("set normalise to standard" in note for note in notes_on(data().spec))
-    assert not any("in size" in note for note in notes_on(data(normalise="standard").spec))
+    assert any("set normalise to standard" in note for note in data_notes(data().spec))
+    assert not any("in size" in note for note in data_notes(data(normalise="standard").spec))

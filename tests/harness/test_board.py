@@ -18,8 +18,8 @@ from omtl.evidence.battles import CENTRE, PRIOR, SCALE, count_wins, elo, rate, r
 from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
-    Asked,
     BoardPlan,
+    BoardRequest,
     at_edge,
     audit_choices,
     code_of_learner,
@@ -41,7 +41,9 @@ from omtl.util import paths
 from omtl.util.paths import ROOT
 
 RNG = np.random.default_rng(0)
-SMALL = Asked(learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2)
+SMALL = BoardRequest(
+    learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2
+)
 
 
 def test_battles() -> None:
@@ -114,7 +116,7 @@ def test_decided_as_compare_does() -> None:
 
 def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
     """What is left out is named with a reason."""
-    config, board = load_option("board", "default"), BoardPlan(Asked())
+    config, board = load_option("board", "default"), BoardPlan(BoardRequest())
     assert set(options("dataset")) <= {*config["data"], *config["no_data"]}
     assert not config["data"].keys() & config["no_data"].keys()
     assert not set(config["no_entrant"]) & set(board.entrants)
@@ -169,10 +171,10 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """What is stored is not computed again."""
     store = Store(tmp_path)
-    part = BoardPlan(Asked(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(
+    part = BoardPlan(BoardRequest(learners=("pm",), data=("opposed_tasks",), repeats=2)).play(
         store, SERIAL
     )
-    rest = BoardPlan(Asked(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
+    rest = BoardPlan(BoardRequest(learners=("pm",), data=SMALL.data, repeats=2)).play(store, SERIAL)
     assert (part.computed, rest.reused, rest.computed) == (2, 2, 2)
 
 
@@ -307,14 +309,14 @@ def test_a_board_is_read_where_it_was_written(
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     write_board(make_board(board, SERIAL, store), tmp_path / "board")
     content = replayed_submission(
-        BoardPlan(Asked(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store
+        BoardPlan(BoardRequest(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store
     )
     for name, on in (("one", "default"), ("two", "other")):
         entry = {**content, "learner": name, "board": on}
         for cell in entry["cells"]:
             cell["algorithm"] = name
         write_submission({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
-    ranked = from_results(BoardPlan(Asked())).ranking
+    ranked = from_results(BoardPlan(BoardRequest())).ranking
     assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
 
 

@@ -17,7 +17,7 @@ from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
-from omtl.compute.store import Row, Store
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment import playing
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
@@ -156,7 +156,7 @@ def test_missing_data(store: Store) -> None:
     planned = plan_figure("tiny", READING)
     units = planned.units(0, 1)
     there = planned.panels[0].lines[0].experiment.unit(0, 0)
-    store.add([Row.of(there, compute(there))])
+    store.add([StoredRow.of(there, compute(there))])
     failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
     shown = show_figure(planned, Request(repeats=1, store=store), failed)
     assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [

@@ -15,20 +15,19 @@ from miniature import SERIAL, a_rule
 from rich.console import Console
 from small_tables import SEARCH, filled_store, small_table, table_of
 
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
 from omtl.experiment.readings import Reading
-from omtl.experiment.selection import HONEST, RULES, early_costs, is_honest, select
+from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
 from omtl.tables import cells
 from omtl.tables.cells import each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
-from omtl.tables.play import play as play_table
-from omtl.tables.play import record, searched
+from omtl.tables.play import left_by_search, play_cells, record
 from omtl.tables.request import Request
 from omtl.tables.scoring import combined, scored
 from omtl.tables.verdict import OURS
@@ -82,11 +81,11 @@ def test_which_rules_are_honest() -> None:
     """Those that look at the numbers that they choose for are not."""
     kinds = {SelectionSpec.named(name).rule for name in options("selection")}
     assert kinds == set(RULES)
-    honest = {kind for kind in RULES if is_honest(a_rule(kind, fraction=0.1))}
+    honest = {kind for kind in RULES if is_without_hindsight(a_rule(kind, fraction=0.1))}
     assert honest == {"prefix", "progressive", "cross_validation", "fixed"}
     # What one shuffle trains on, others test on.
-    assert not is_honest(a_rule("cross_validation", chosen_for="all"))
-    assert is_honest(SelectionSpec.named("cv5_each"))
+    assert not is_without_hindsight(a_rule("cross_validation", chosen_for="all"))
+    assert is_without_hindsight(SelectionSpec.named("cv5_each"))
 
 
 @pytest.mark.parametrize(
@@ -106,14 +105,14 @@ def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> N
     table = planned("rom-table1", Request("as_published", selection=asked))
     cell = first_cell(table[table["algorithm"] == row])
     assert {key: getattr(cell.rule, key) for key in rule} == rule
-    if asked == HONEST:
+    if asked == NO_HINDSIGHT:
         assert cell.rule.rule == "prefix"
         assert cell.experiment.protocol.settings["by_task"]
 
 
 def test_prefix_rows(filled: Store) -> None:
     """Each repeat has the number of the point that was best on its own first part."""
-    made = scored(small_table(N, HONEST), filled)
+    made = scored(small_table(N, NO_HINDSIGHT), filled)
     for cell in each_cell(made):
         for repeat, unit in enumerate(cell.experiment.repeats(0, N)):
             arrays = filled.load(unit).arrays  # type: ignore[union-attr]
@@ -121,7 +120,7 @@ def test_prefix_rows(filled: Store) -> None:
             point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
             expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
             assert cell.values[repeat] == pytest.approx(expected)
-    assert set(as_rows(made)["selection"]) == {HONEST}
+    assert set(as_rows(made)["selection"]) == {NO_HINDSIGHT}
 
 
 def with_alternatives(selection: str | None) -> pd.DataFrame:
@@ -134,8 +133,8 @@ def with_alternatives(selection: str | None) -> pd.DataFrame:
 
 def test_alternatives_are_chosen_early_too(filled: Store) -> None:
     """Of several algorithms each repeat has the one that was better on its first part."""
-    one, other, best = each_cell(scored(with_alternatives(HONEST), filled))
-    rule = SelectionSpec.named(HONEST)
+    one, other, best = each_cell(scored(with_alternatives(NO_HINDSIGHT), filled))
+    rule = SelectionSpec.named(NO_HINDSIGHT)
     early = np.array(
         [
             [early_costs(filled.load(unit), rule).min() for unit in e.repeats(0, N)]  # type: ignore[arg-type]
@@ -161,10 +160,10 @@ def test_results_together_are_of_all_points() -> None:
 
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:
     """No rung plays more of the stream than the rule may look at."""
-    table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(HONEST))
-    play_table(table, Request(parallel=SERIAL, store=store))
+    table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(NO_HINDSIGHT))
+    play_cells(table, Request(parallel=SERIAL, store=store))
     assert record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
-    left, _ = searched(first_cell(table), Loaded(store))
+    left, _ = left_by_search(first_cell(table), CachedStore(store))
     assert len(left.experiment.points) == 2
 
 
@@ -196,19 +195,19 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
     quiet = Console(quiet=True)
     reproduce.reproduce_table("dom-table1", wanted(filled, None), quiet)
     own = (here / "reproduced" / "dom-table1.csv").read_bytes()
-    done = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST), quiet)
+    done = reproduce.reproduce_table("dom-table1", wanted(filled, NO_HINDSIGHT), quiet)
     assert {path.parent.name for path in done.paths} == {"reproduced"}
     assert {path.name for path in done.paths} == {
         f"dom-table1.prefix.{form}" for form in (*OF_ALL, *OF_ONE)
     }
     assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
     with (here / "reproduced" / "dom-table1.prefix.csv").open(encoding="utf-8") as file:
-        assert {row["selection"] for row in csv.DictReader(file)} == {HONEST}
+        assert {row["selection"] for row in csv.DictReader(file)} == {NO_HINDSIGHT}
     meta = json.loads((here / "reproduced" / "dom-table1.prefix.meta.json").read_text())
-    assert meta["selection"] == HONEST
-    short = reproduce.reproduce_table("dom-table1", wanted(filled, HONEST, 2), quiet)
+    assert meta["selection"] == NO_HINDSIGHT
+    short = reproduce.reproduce_table("dom-table1", wanted(filled, NO_HINDSIGHT, 2), quiet)
     assert {path.parent.name for path in short.paths} == {"partial"}
-    assert not wanted(filled, HONEST).is_full(describe("table", "dom-table1"))
+    assert not wanted(filled, NO_HINDSIGHT).is_full(describe("table", "dom-table1"))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +221,7 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
 def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, store: Store) -> None:
     """It is said which."""
     with pytest.raises(UserError, match=f"{name} is tuned without hindsight by {rule}, not prefix"):
-        asked = replace(wanted(store, HONEST), reading=reading)
+        asked = replace(wanted(store, NO_HINDSIGHT), reading=reading)
         reproduce.reproduce_table(name, asked, Console(quiet=True))
 
 
@@ -233,7 +232,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
         "dom-table1", Reading(name="r", paper=None), Request(repeats=N, store=filled)
     ).to_dict("records")
     margins = []
-    for rule, kind in (("oracle", ""), (HONEST, "honest_")):
+    for rule, kind in (("oracle", ""), (NO_HINDSIGHT, "honest_")):
         found = list(each_cell(scored(small_table(N, rule), filled)))
         own = min((cell for cell in found if cell.algorithm in proposed), key=_mean)
         others = [c for c in found if c.algorithm not in proposed and c.kind != OURS]
@@ -261,9 +260,12 @@ def _mean(cell: Any) -> float:
 
 def test_an_honest_table_has_one_rule() -> None:
     """Its margin is the same by both."""
-    assert hindsight_gap.honest_rule("cv5") == "cv5"
-    assert hindsight_gap.honest_rule("oracle") == HONEST
-    assert hindsight_gap.honest_rule("cv5", Reading.of("osmtl", "as_published")) == "cv5_each"
+    assert hindsight_gap.rule_without_hindsight("cv5") == "cv5"
+    assert hindsight_gap.rule_without_hindsight("oracle") == NO_HINDSIGHT
+    assert (
+        hindsight_gap.rule_without_hindsight("cv5", Reading.of("osmtl", "as_published"))
+        == "cv5_each"
+    )
     for name in hindsight_gap.tables():
         labels = {row.published for row in describe("table", name).rows}
         assert set(describe("table", name).proposed) <= labels

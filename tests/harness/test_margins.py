@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import Picked, Rows, drawn_repeats, pick, pick_row, whole_rows
+from omtl.evidence.hindsight_gap import BestRow, Rows, drawn_repeats, pick, pick_row, whole_rows
 from omtl.experiment.readings import Reading
 
 
@@ -14,7 +14,7 @@ def of_places(*means: float) -> list[np.ndarray]:
     return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
 
 
-def picked(rows: Rows) -> Picked:
+def picked(rows: Rows) -> BestRow:
     """Return the best row on tasks of one data set, where lower is better."""
     places = [("D", f"task{k}") for k, _ in enumerate(next(iter(rows.values())), start=1)]
     return pick_row(rows, 1.0, drawn_repeats(rows, places, seed=0))

@@ -65,7 +65,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
     return asked_for
 
 
-def searched(begin: str = "as_written", **more: Any) -> search_readings.Searched:
+def searched(begin: str = "as_written", **more: Any) -> search_readings.SearchResult:
     return search_readings.search(TABLE, Request(begin, 5), lambda _line: None, **more)
 
 

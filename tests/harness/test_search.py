@@ -13,7 +13,7 @@ from small_tables import SEARCH, table_of
 
 from omtl.compute import engine
 from omtl.compute.exchange import pull, push
-from omtl.compute.store import Loaded, Store
+from omtl.compute.store import CachedStore, Store
 from omtl.experiment.specs import Rung
 from omtl.experiment.unit import Result, Unit
 from omtl.tables.cells import first_cell, planned
@@ -34,7 +34,7 @@ def asked(store: Store) -> Request:
 def test_rungs_are_played_as_said(store: Store) -> None:
     """Each rung has its share, repeats and number of points; the last has all repeats."""
     table = table_of(SEARCH, repeats=3)
-    load = Loaded(store)
+    load = CachedStore(store)
     assert len(stages(first_cell(table), load)) == 1
     assert len(left_by_search(first_cell(table), load)[1]) == 1
     outcome = play_cells(table, asked(store))
@@ -59,7 +59,10 @@ def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) 
     """All its rungs travel, so that the store that pulls them has the table's number."""
     table = table_of(SEARCH, repeats=3)
     play_cells(table, asked(store))
-    assert push(units_of(table, Loaded(store), every=True), store, tmp_path / "units") == 1 + 2 + 3
+    assert (
+        push(units_of(table, CachedStore(store), every=True), store, tmp_path / "units")
+        == 1 + 2 + 3
+    )
     other = Store(tmp_path / "other")
     pull(tmp_path / "units", other)
     assert play_cells(table, asked(other)).computed == 0
@@ -73,7 +76,7 @@ def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     """By the mistakes that the rung's own units have."""
     table = table_of(SEARCH, repeats=2)
     play_cells(table, asked(store))
-    load = Loaded(store)
+    load = CachedStore(store)
     rung, narrowed = stages(first_cell(table), load)[:2]
     (result,) = load(rung[0].repeats(0, 1))
     assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]

@@ -20,7 +20,7 @@ from omtl.tables.cells import PLACE
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.settled import ALL_PLAYED, FIRST, GROWTH, SETTLED, is_settled, play_until_settled
-from omtl.tables.verdict import JUDGED, STD, Printed, difference
+from omtl.tables.verdict import JUDGED, STD, PrintedNumber, difference
 
 
 def test_bound_on_the_rest_holds_for_all_numbers_of_plays_at_once() -> None:
@@ -44,14 +44,14 @@ def test_bound_is_nothing_once_all_are_played_and_infinite_after_one() -> None:
     assert bounds == sorted(bounds, reverse=True)
 
 
-def published_cells() -> Iterator[tuple[Printed, np.ndarray, bool]]:
+def published_cells() -> Iterator[tuple[PrintedNumber, np.ndarray, bool]]:
     """Yield the compared cells of the closest reading: print, our numbers, whether drawn."""
     for table in descriptions("table"):
         numbers = dict(iter(results.repeats(table).groupby(PLACE)["value"]))
         rows = results.cells(table)
         for row in rows[rows["verdict"].isin(JUDGED)].to_dict("records"):
             std = "" if pd.isna(row["published_std"]) else str(row["published_std"])
-            printed = Printed(
+            printed = PrintedNumber(
                 *(str(row["published_mean"]), std),
                 *(row["published_spread"] or STD, int(row["published_repeats"])),
                 METRICS[row["metric"]].scale,

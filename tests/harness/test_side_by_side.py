@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from omtl.compute.independent_jobs import Ended, Job, run_jobs
+from omtl.compute.independent_jobs import Job, JobOutcome, run_jobs
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import ROOT
@@ -32,11 +32,11 @@ def test_each_job_ends_in_its_place(parallel: dict[str, object]) -> None:
         Job("a power", pow, (2, 3)),
     ]
     root, no_root, file, power = run_jobs(jobs, parallel)
-    assert root == Ended("a root", 2.0)
+    assert root == JobOutcome("a root", 2.0)
     assert (no_root.what, no_root.returned) == ("no root", None)
     assert no_root.fault.startswith("ValueError: ")
     assert file.fault.startswith("FileNotFoundError: ")
-    assert power == Ended("a power", 8)
+    assert power == JobOutcome("a power", 8)
 
 
 def test_a_user_error_is_told_as_it_is() -> None:

@@ -10,7 +10,7 @@ import pytest
 from miniature import SERIAL, small
 
 from omtl.compute import engine, exchange
-from omtl.compute.store import Row, Store
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result
 
@@ -32,8 +32,8 @@ def test_three_thousand_runs_in_one_process(store: Store) -> None:
     experiment = small("pm")
     after = {}
     for number in range(3000):
-        engine.run(experiment.repeats(number // 100, 2), store, SERIAL, quiet=True)
-        engine.run([experiment.unit(1000, number)], store, SERIAL, quiet=True)
+        engine.run_units(experiment.repeats(number // 100, 2), store, SERIAL, quiet=True)
+        engine.run_units([experiment.unit(1000, number)], store, SERIAL, quiet=True)
         if number in (999, 2999):
             after[number] = held()
     assert after[2999][0] - after[999][0] < 16 * MIB
@@ -48,9 +48,9 @@ def test_a_hundred_thousand_units(store: Store) -> None:
     experiment = small("pm")
     result = compute(experiment.unit(0, 0))
 
-    def row(number: int) -> Row:
+    def row(number: int) -> StoredRow:
         unit = experiment.unit(0, number)
-        return Row.of(unit, Result(result.arrays, result.facts | {"unit": unit.identity}))
+        return StoredRow.of(unit, Result(result.arrays, result.facts | {"unit": unit.identity}))
 
     assert exchange.Current()(row(0))
     before = held()

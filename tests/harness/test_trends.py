@@ -11,7 +11,7 @@ from small_tables import a_cell
 
 from omtl.tables.scoring import judged
 from omtl.tables.trends import ABOVE, BELOW, LEVEL, TESTED, trend_rows, trend_sentences, trends
-from omtl.tables.verdict import MISSING, OURS, STANDARD_ERROR, STD, Printed, spreads
+from omtl.tables.verdict import MISSING, OURS, STANDARD_ERROR, STD, PrintedNumber, spreads
 
 
 def cell_at(algorithm: str, dataset: str, share: float, **more: Any) -> dict[str, Any]:
@@ -86,12 +86,12 @@ def test_the_file_has_a_row_for_each_part() -> None:
 
 def test_spreads_by_hand() -> None:
     """The F test compares deviations of single runs, whichever of the two the ± is."""
-    printed = Printed("10.0", "0.50", STD, 10)
+    printed = PrintedNumber("10.0", "0.50", STD, 10)
     assert spreads(printed, 0.5, 10) == pytest.approx((1.0, 1.0))
     ratio, p = spreads(printed, 1.5, 10) or (0.0, 0.0)
     assert ratio == pytest.approx(3.0)
     assert p == pytest.approx(2 * stats.f.sf(9.0, 9, 9))
-    error = Printed("10.0", "0.50", STANDARD_ERROR, 9)
+    error = PrintedNumber("10.0", "0.50", STANDARD_ERROR, 9)
     assert spreads(error, 1.5, 9) == pytest.approx((3.0, 1.0))
-    assert spreads(Printed("10.0", "", STD, 10), 0.5, 10) is None
+    assert spreads(PrintedNumber("10.0", "", STD, 10), 0.5, 10) is None
     assert spreads(printed, 0.0, 10) is None

@@ -25,7 +25,7 @@ from omtl.tables.verdict import (
     STD,
     VERDICTS,
     Difference,
-    Printed,
+    PrintedNumber,
     difference,
     judge,
     spreads,
@@ -107,14 +107,14 @@ def test_noise_changes_the_second_mark_alone(found: Difference, more: float) -> 
 )
 def test_each_metric_has_its_scale(metric: str, printed: str, ours: float, share: float) -> None:
     """A difference is a share of the number, of what it lacks of a perfect one, or of 1."""
-    number = Printed(printed, "", STD, 10, METRICS[metric].scale)
+    number = PrintedNumber(printed, "", STD, 10, METRICS[metric].scale)
     found = difference(number, ours, 0.1, 10, drawn=False)
     assert found.share == pytest.approx(share)
 
 
 def test_errors_of_shuffles() -> None:
     """Of shuffles of the same data: both means have their standard error (Welch)."""
-    printed = Printed("10.00", "0.60", STD, 10)
+    printed = PrintedNumber("10.00", "0.60", STD, 10)
     found = difference(printed, 10.3, 0.5, 20, drawn=False)
     welch = stats.ttest_ind_from_stats(10.3, 0.5, 20, 10.0, 0.6, 10, equal_var=False)
     interval = (found.delta / math.hypot(found.ours_se, found.published_se), found.df)
@@ -130,7 +130,7 @@ def test_errors_of_shuffles() -> None:
 def test_errors_of_draws() -> None:
     """The authors' data are one more draw: the interval predicts the mean of a single one."""
     for std in ("0.01", "3.00", ""):  # their ± is over shuffles of their draw alone
-        found = difference(Printed("10.00", std, STD, 10), 11.0, 1.5, 25, drawn=True)
+        found = difference(PrintedNumber("10.00", std, STD, 10), 11.0, 1.5, 25, drawn=True)
         assert found.df == 24
         assert found.ours_se == pytest.approx(0.3)
         assert found.published_se == pytest.approx(1.5, abs=1e-4)
@@ -140,16 +140,16 @@ def test_errors_of_draws() -> None:
 
 def test_a_spread_that_is_not_printed_is_taken_to_be_ours() -> None:
     """Single runs of the authors are then taken to deviate as ours do."""
-    found = difference(Printed("10.00", "", STD, 4), 10.0, 0.5, 16, drawn=False)
+    found = difference(PrintedNumber("10.00", "", STD, 4), 10.0, 0.5, 16, drawn=False)
     assert found.ours_se == pytest.approx(0.125)
     assert found.published_se == pytest.approx(0.25, rel=1e-3)
     assert found.df == 15  # the one deviation is that of our 16 numbers
-    assert difference(Printed("10.00", "", STD, 1), 10.0, 0.5, 16, drawn=False).df == 15
+    assert difference(PrintedNumber("10.00", "", STD, 1), 10.0, 0.5, 16, drawn=False).df == 15
 
 
 def test_numbers_without_any_spread_are_compared_by_their_digits() -> None:
     """Two runs that never vary match if the printed number is ours, rounded."""
-    printed = Printed("10.0", "0.00", STD, 10)
+    printed = PrintedNumber("10.0", "0.00", STD, 10)
     assert judge(difference(printed, 10.04, 0.0, 10, drawn=False)) == MATCH
     assert judge(difference(printed, 10.95, 0.0, 10, drawn=False)) == NEAR
     assert judge(difference(printed, 10.04, 0.0, 1, drawn=False)) == MATCH
@@ -172,7 +172,7 @@ def test_nothing_to_compare_is_missing() -> None:
 
 def test_a_spread_is_judged_where_there_are_two() -> None:
     """The ratio to what is printed and its F test; nothing where one is lacking or 0."""
-    printed = Printed("10.0", "0.50", STD, 10)
+    printed = PrintedNumber("10.0", "0.50", STD, 10)
     found = spreads(printed, 0.5, 10)
     assert found is not None
     assert found == pytest.approx((1.0, 1.0))

@@ -20,7 +20,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, lifelong, rounds
 from omtl.kernel.play import Trace, play
 from omtl.reference import ReferenceStep, Rounds, Steps, problems
-from omtl.reference.problems import Recorded, recorded
+from omtl.reference.problems import PlayRecord, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
 
 TOLERANCE = 1e-9
@@ -91,7 +91,7 @@ def compare(learner: Any, case: Case, plain: bool = True) -> None:
                     np.testing.assert_array_equal(trace.mistakes, counted)
 
 
-def assert_trace_is_of(trace: Trace, got: Recorded, case: Case) -> None:
+def assert_trace_is_of(trace: Trace, got: PlayRecord, case: Case) -> None:
     """Assert that a trace says what the recorded scores say."""
     i = case.stream.example
     y, k = case.tasks.y[i], case.tasks.task[i]

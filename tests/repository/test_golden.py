@@ -12,7 +12,7 @@ from golden_records import GOLDEN, RECORDS, Records, forms, golden_table
 from small_tables import filled_store
 
 from omtl.experiment.naming import CLOSEST, by_reading
-from omtl.experiment.selection import HONEST
+from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.measures.metrics import METRICS
 from omtl.tables.diagnosis import diagnoses
 from omtl.tables.plan import describe, published
@@ -30,7 +30,7 @@ from omtl.tables.verdict import (
     STD,
     SUBSTITUTE,
     TIMING,
-    Printed,
+    PrintedNumber,
     difference,
     judge,
     spreads,
@@ -45,7 +45,7 @@ TABLES = [
 ]
 PLACE = ["dataset", "algorithm", "task", "metric"]
 QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
-REPRODUCED = [path for path in TABLES if not path.stem.endswith(f".{HONEST}")]
+REPRODUCED = [path for path in TABLES if not path.stem.endswith(f".{NO_HINDSIGHT}")]
 
 
 def test_records_give_the_golden_table() -> None:
@@ -62,7 +62,7 @@ def checked(path: Path) -> None:
     The repeats beside the table have all digits; a published number is a row's own.
     """
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    table = path.stem.removesuffix(f".{HONEST}")
+    table = path.stem.removesuffix(f".{NO_HINDSIGHT}")
     cells = [(r["dataset"], r["algorithm"], r["task"], r["metric"]) for r in published(table)]
     ours = {row.ours for row in describe("table", table).rows if row.ours}
     of_ours = rows[rows["algorithm"].isin(ours)]
@@ -82,7 +82,7 @@ def checked(path: Path) -> None:
 def recomputed(row: dict[Any, str], values: np.ndarray) -> None:
     """Make sure that a row's quantities and verdict are those of our numbers and its printed."""
     drawn = int(row["n_draws"]) > 1
-    printed = Printed(
+    printed = PrintedNumber(
         row["published_mean"],
         row["published_std"],
         row["published_spread"] or STD,

@@ -11,7 +11,7 @@ from rich.console import Console
 from omtl.api.views import View
 from omtl.commands._main import main
 from omtl.compute import progress
-from omtl.compute.dry_run import Planned
+from omtl.compute.dry_run import DryRunPlan
 from omtl.compute.progress import Progress, duration
 from omtl.compute.store import Store
 from omtl.tables.cells import planned
@@ -116,6 +116,6 @@ def test_a_dry_run_computes_nothing(
     cell = ["--cell", "PA on Synthetic", "--repeats", "3", "--dry-run"]
     assert main(["table", "dom-table1", *cell]) == 0
     assert capsys.readouterr().out.startswith("dom-table1: 6 units, ")
-    assert Planned(4, 4, None, 2).summary().endswith("because no similar units are stored yet")
-    assert Planned(4, 2, 60.0, 2).summary() == "4 units, 2 of them to compute: about 60 seconds"
-    assert Planned(4, 0, None, 2).summary() == "4 units, 0 of them to compute"
+    assert DryRunPlan(4, 4, None, 2).summary().endswith("because no similar units are stored yet")
+    assert DryRunPlan(4, 2, 60.0, 2).summary() == "4 units, 2 of them to compute: about 60 seconds"
+    assert DryRunPlan(4, 0, None, 2).summary() == "4 units, 0 of them to compute"

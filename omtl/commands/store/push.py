@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the archive."""
     from omtl.api.tables import request_for
     from omtl.compute.exchange import push
-    from omtl.compute.store import Loaded, Store
+    from omtl.compute.store import CachedStore, Store
     from omtl.tables.cells import planned
     from omtl.tables.play import units_of
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         units = [
             unit
             for table in options.tables
-            for unit in units_of(planned(table, request), Loaded(store), every=True)
+            for unit in units_of(planned(table, request), CachedStore(store), every=True)
         ]
     count = push(units, store, options.archive)
     print(f"written: {options.archive} ({count} units)")
