@@ -125,6 +125,8 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     known = {**about["shape"], "mixing": arrays["shape/mixing"]}
     shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
     classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
+    if classes.dtype.kind == "V":
+        raise ValueError("classes are records")
     estimator.n_features_in_ = shape.n_features
     if about["features"]:
         estimator.feature_names_in_ = np.array(about["features"], dtype=object)
