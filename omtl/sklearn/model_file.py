@@ -181,7 +181,11 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
     limits = {
         **{"example": (0, n_rows), "taken": (0, n_rows), "before": (-1, n_rows)},
         **{"indices": (0, shape.n_features), "node": (0, len(shape.mixing))},
-        **{"task": (-1, shape.n_tasks), "n_begun": (0, shape.n_tasks + 1)},
+        **{
+            "task": (-1, shape.n_tasks),
+            "each": (0, shape.n_tasks),
+            "n_begun": (0, shape.n_tasks + 1),
+        },
     }
     low, high = limits.get(last, (-np.inf, np.inf))
     return not kept.size or bool(kept.min() >= low and kept.max() < max(high, low + 1))

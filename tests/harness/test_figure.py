@@ -19,7 +19,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.engine import Failure
 from omtl.compute.exchange import pull, push
-from omtl.compute.store import Row, Store
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment import playing
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
@@ -158,7 +158,7 @@ def test_missing_data(store: Store) -> None:
     planned = plan_figure("tiny", READING)
     units = planned.units(0, 1)
     there = planned.panels[0].lines[0].experiment.unit(0, 0)
-    store.add([Row.of(there, compute(there))])
+    store.add([StoredRow.of(there, compute(there))])
     failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
     shown = show_figure(planned, Request(repeats=1, store=store), failed)
     assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [
@@ -318,6 +318,6 @@ def test_a_figure_says_which_numbers_were_pulled(store: Store, tmp_path: Path) -
     push(None, store, tmp_path / "units.omtl")
     pull(tmp_path / "units.omtl", other := Store(tmp_path / "other"))
     for each, is_pulled in ((store, False), (other, True)):
-        rows = frame(planned, show_figure(planned, Request(repeats=1, store=each)), "oracle")
+        rows = figure_rows(planned, show_figure(planned, Request(repeats=1, store=each)), "oracle")
         notes = rows["label"][rows["kind"] == "note"]
         assert notes.str.contains(f"pulled from {tmp_path / 'units.omtl'}").any() == is_pulled

@@ -10,7 +10,7 @@ import pytest
 from miniature import SERIAL, small
 
 from omtl.compute import engine, exchange
-from omtl.compute.store import Row, Store
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result
 
@@ -48,9 +48,9 @@ def test_a_hundred_thousand_units(store: Store) -> None:
     experiment = small("pm")
     result = compute(experiment.unit(0, 0))
 
-    def row(number: int) -> Row:
+    def row(number: int) -> StoredRow:
         unit = experiment.unit(0, number)
-        return Row.of(unit, Result(result.arrays, result.facts | {"unit": unit.identity}))
+        return StoredRow.of(unit, Result(result.arrays, result.facts | {"unit": unit.identity}))
 
     assert exchange.Current()(row(0))
     after = []
