@@ -26,6 +26,9 @@ MOST_DOWNLOADED = 2**33
 DEEPEST = 30
 """Maximum depth of a unit's facts."""
 
+LONGEST_SOURCE = 1000
+"""Maximum length of the text that says where a unit came from."""
+
 OLD_FORMATS = ("*.damaged*", "*.units", "code.log")
 """Names of damaged files, and of those of earlier formats of the store."""
 
@@ -124,7 +127,9 @@ def pull(path: Path, store: Store, source: str = "") -> PulledCounts:
             _check(row)
             count, ours = count + 1, ours + is_current(row)
             if row.key not in known:
-                new.append(row._replace(source=source or str(path)))
+                before = f", before that from {row.source}" if row.source else ""
+                told = f"{source or path}{before}"[:LONGEST_SOURCE]
+                new.append(row._replace(source="".join(filter(str.isprintable, told))))
     except (sqlite3.Error, ValueError, TypeError, AttributeError) as fault:
         raise UserError(
             f"{path} is not a file of units, or is damaged ({fault}); nothing was imported"
@@ -148,7 +153,8 @@ def _rows_of_others(path: Path) -> Iterator[StoredRow]:
 
 def _check(row: StoredRow) -> None:
     """Raise a ValueError unless a row of others holds a result under its own key."""
-    if not all(isinstance(value, bytes) for value in (row.key, row.facts, row.arrays)):
+    are_bytes = all(isinstance(value, bytes) for value in (row.key, row.facts, row.arrays))
+    if not (are_bytes and isinstance(row.source, str)):
         raise ValueError("a unit has other types")
     if _depth(row.result().facts) > DEEPEST:
         raise ValueError("a unit's facts are nested too deeply")

@@ -156,7 +156,9 @@ def play_learners(
         rows.append(about | {"repeats_are_of": experiment.repeats_are_of} | found)
     if rows[0].get("why"):
         raise UserError(f"{rows[0]['label']}: {rows[0]['why']}")
-    return judge_learners([rows[0], *sorted(rows[1:], key=lambda row: row["label"])], by)
+    judged = judge_learners([rows[0], *sorted(rows[1:], key=lambda row: row["label"])], by)
+    judged.attrs["pulled"] = store.note_on(chain(*units))
+    return judged
 
 
 def learner_label(experiment: Experiment) -> str:
@@ -245,6 +247,8 @@ def _beside(mine: Mapping[str, Any], row: Mapping[str, Any], metric: Metric) -> 
 def comparison_notes(rows: pd.DataFrame) -> list[str]:
     """Return what a reader must know before believing a comparison, a sentence each."""
     notes = ["intervals are at 95 % each; p is corrected for all comparisons (Holm)"]
+    if pulled := rows.attrs.get("pulled"):
+        notes.append(f"some of the numbers were {pulled}")
     if rows["repeats_are_of"].iloc[0] == ONE_DATA_SET:
         notes.append(CONDITIONAL)
     ranked = rows[rows["n_repeats"] > 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,12 @@ def show_panel(
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
+    pulled = request.store.note_on(unit for line in played for unit in line.units)
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
     parts: list[Axes | HeatMap] = []
     if played:
         try:
-            parts = axes_of(panel, played)
+            parts = [with_note(part, pulled) for part in axes_of(panel, played)]
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return ShownPanel(
@@ -99,6 +100,11 @@ def show_panel(
         tuple(missing),
         panel.lines[0].experiment.repeats_are_of if panel.lines else "",
     )
+
+
+def with_note(part: Axes | HeatMap, note: str) -> Axes | HeatMap:
+    """Return a part with one more note, unless that is empty."""
+    return replace(part, notes=(*part.notes, note)) if note else part
 
 
 def show_figure(

@@ -76,6 +76,8 @@ def make_board(
     found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
+    pulled = store.note_on(unit for units in board.units.values() for unit in units)
+    notes += [f"some of the numbers were {pulled}"] if pulled else []
     competing, left_out = joined(found, _submitted(board))
     notes += left_out
     return BoardResult(

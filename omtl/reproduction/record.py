@@ -103,6 +103,7 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         "diverged": sum(diverged_in(results, chosen)),
         "curves": _mean_curve(results, curves_of(results, chosen, rule)),
         "returns": float(values[returned].mean()),
+        **({"pulled": pulled} if (pulled := store.note_on(units)) else {}),
     }
 
 
@@ -142,6 +143,7 @@ def line(record: Mapping[str, Any]) -> str:
         f"{', '.join(numbers)} "
         f"({plural(len(params), 'repeat')}, reading {config['reading']['name']}, "
         f"{config['selection']['rule']}: {point})"
+        f"{'; ' * ('pulled' in record)}{record.get('pulled', '')}"
     )
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -238,17 +237,27 @@ def build(output: Path, results: Path | None = None, documentation: str = "") ->
         )
     done, copied = pages(Sources(results or results_to_read()), documentation)
     place = output.resolve()  # beside which, not in which, a site is written before it takes it
+    fresh, earlier = (place.with_name(f".{place.name}-{which}") for which in ("fresh", "earlier"))
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=place.parent) as folder:
-            fresh = Path(folder) / "site"
+        _tidy(place, fresh, earlier)  # after a build that was killed
+        try:
             _write(fresh, done, copied)
             if place.exists():
-                place.replace(Path(folder) / "earlier")
+                place.replace(earlier)
             fresh.replace(place)
+        finally:
+            _tidy(place, fresh, earlier)
     except OSError as fault:
         raise UserError(f"{output}: the site cannot be written ({fault.strerror})") from fault
     return output / "index.html"
+
+
+def _tidy(place: Path, fresh: Path, earlier: Path) -> None:
+    """Put the earlier site back unless a fresh one has taken its place; remove what is left."""
+    if earlier.exists() and not place.exists():
+        earlier.replace(place)
+    for folder in (fresh, earlier):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(folder: Path, done: dict[str, str], copied: dict[str, Path]) -> None:

@@ -125,6 +125,8 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     known = {**about["shape"], "mixing": arrays["shape/mixing"]}
     shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
     classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
+    if classes.dtype.kind == "V":
+        raise ValueError("classes are records")
     estimator.n_features_in_ = shape.n_features
     if about["features"]:
         estimator.feature_names_in_ = np.array(about["features"], dtype=object)
@@ -179,7 +181,11 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
     limits = {
         **{"example": (0, n_rows), "taken": (0, n_rows), "before": (-1, n_rows)},
         **{"indices": (0, shape.n_features), "node": (0, len(shape.mixing))},
-        **{"task": (-1, shape.n_tasks), "n_begun": (0, shape.n_tasks + 1)},
+        **{
+            "task": (-1, shape.n_tasks),
+            "each": (0, shape.n_tasks),
+            "n_begun": (0, shape.n_tasks + 1),
+        },
     }
     low, high = limits.get(last, (-np.inf, np.inf))
     return not kept.size or bool(kept.min() >= low and kept.max() < max(high, low + 1))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from omtl.compute.store import pulled_note
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
@@ -98,8 +99,7 @@ def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:
 def _pulled(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
     return [
-        f"{_places(group, cells)} — not computed here but pulled from {source!s}; "
-        "`omtl store verify --replay 10` replays a sample"
+        f"{_places(group, cells)} — {pulled_note([str(source)])}"
         for source, group in cells.groupby("pulled_from", sort=False)
         if source
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import platform
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -176,10 +177,19 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     push(units[:2], store, archive)
     pull(archive, other, "https://example.org/units.omtl")
     engine.run_units(units, other, SERIAL, quiet=True)
-    assert [other.source(unit) for unit in units] == ["https://example.org/units.omtl"] * 2 + [""]
+    assert [row.source for row in map(other.row, map(bytes.fromhex, [u.key for u in units]))] == [
+        *["https://example.org/units.omtl"] * 2,
+        "",
+    ]
+    assert "pulled from https://example.org/units.omtl; " in other.note_on(units)
+    assert other.note_on(units[2:]) == ""
     push(units, other, archive)
     pull(archive, last := Store(tmp_path / "last"))
-    assert {last.source(unit) for unit in units} == {str(archive)}
+    chain = f"{archive}, before that from https://example.org/units.omtl"
+    assert {row.source for row in last.rows()} == {str(archive), chain}
+    facts = last.facts(units[0])
+    assert facts is not None
+    assert facts["host"]["python"] == platform.python_version()
 
 
 def test_pulled_numbers_are_marked(
@@ -196,6 +206,12 @@ def test_pulled_numbers_are_marked(
     shown = told("table", words[0], "--cell", cell[1], *words[1:])
     assert "not computed here but pulled from" in " ".join(shown.split())
     assert "units.omtl" in told("explain", *cell)
+    words = ("run", "algorithm=pm", "dataset.options.n_examples=20", "repeats=1", "network=ring")
+    assert "pulled from" not in told(*words)
+    told("store", "push", str(tmp_path / "more.omtl"))
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "a third"))
+    told("store", "pull", str(tmp_path / "more.omtl"))
+    assert "not computed here but pulled from" in told(*words)
 
 
 def test_forged_numbers_are_found_by_a_replay(

@@ -16,7 +16,9 @@ from miniature import AS_WRITTEN, SERIAL, a_rule
 from small_tables import TINY, Small
 
 from data_fetchers.fetch import DataMissing
+from omtl.compute import engine
 from omtl.compute.engine import Failure
+from omtl.compute.exchange import pull, push
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment import playing
 from omtl.experiment.descriptions import FigureDescription
@@ -306,3 +308,16 @@ def test_band_and_limits() -> None:
     falling = Curve("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
     low, high = drawing.limits_of([Axes("x", "y", (falling,))])
     assert 9.0 < low < 10.0 < 19.0 < high < 20.0
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_figure_says_which_numbers_were_pulled(store: Store, tmp_path: Path) -> None:
+    """In the notes of the picture, which are in its csv too."""
+    planned = plan_figure("tiny", READING)
+    engine.run_units(planned.units(0, 1), store, SERIAL, quiet=True)
+    push(None, store, tmp_path / "units.omtl")
+    pull(tmp_path / "units.omtl", other := Store(tmp_path / "other"))
+    for each, is_pulled in ((store, False), (other, True)):
+        rows = figure_rows(planned, show_figure(planned, Request(repeats=1, store=each)), "oracle")
+        notes = rows["label"][rows["kind"] == "note"]
+        assert notes.str.contains(f"pulled from {tmp_path / 'units.omtl'}").any() == is_pulled

@@ -235,7 +235,7 @@ def odd_tables(rng: Rng, folder: Path) -> None:
         path.write_text(json.dumps(columns), encoding="utf-8")
     else:
         lines = [
-            f"{columns['label'][i]} qid:{tasks[i]} 1:{rng.choice(VALUES)} 2:0.5"
+            f"{columns['label'][i]} qid:{columns['task'][i]} 1:{rng.choice(VALUES)} 2:0.5"
             for i in range(len(tasks))
         ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
