@@ -248,6 +248,15 @@ def in_print(claim: Claim) -> tuple[str, str]:
     return TRUE if found["n_repeats"].all() else NO_NUMBERS, ""
 
 
+def stand_ins(claim: Claim) -> list[str]:
+    """Return the stand-in data that a claim is decided on; empty if all are the paper's."""
+    if claim.figure:
+        panels = {panel.label: panel for panel in describe("figure", claim.figure).panels}
+        return sorted({panels[p.panel].title for p in claim.all if panels[p.panel].stand_in})
+    kinds = {column.published: column.kind for column in describe("table", claim.table).columns}
+    return sorted({p.dataset for p in claim.all if kinds.get(p.dataset) == "substitute"})
+
+
 def outcome_of(outcomes: Iterable[str]) -> str:
     """Return a claim's outcome: it fails if any of its comparisons fails, and holds if all hold."""
     found = set(outcomes)

@@ -14,17 +14,23 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of
+from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of, stand_ins
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.descriptions import Claim
-from omtl.experiment.naming import READINGS
-from omtl.experiment.papers import paper_files
+from omtl.experiment.naming import CLOSEST, READINGS
+from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
+from omtl.tables.escape import for_markdown
 from omtl.tables.plan import describe, descriptions
-from omtl.util.paths import RESULTS, results_to_read
+from omtl.util.files import write_whole
+from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
 from omtl.util.result_files import as_csv, read_csv, write_all
 
 NOT_RUN = "not run"
+
+OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
+"""The outcomes in the order in which a page lists them."""
 
 CHANGED = "the claim has changed since the last run"
 
@@ -32,11 +38,15 @@ OF_A_READING = ("", "_corrected", "_comparisons", "_least_effect")
 """Columns of each reading: the outcome, by an interval for each comparison; the outcome with Holm's
 correction over all comparisons that the table or figure decides; how many comparisons came out how;
 and the least effect size, positive on the claim's side, with its comparison. Before them stands
-whether the claim is true of the paper's own printed means, and which comparisons are not."""
+whether the claim is true of the paper's own printed means, which comparisons are not, and on which
+stand-in data it is decided."""
+
+CONCLUSIONS = "## Which conclusions survive"
+"""The heading of a paper's page under which its claims stand."""
 
 COLUMNS = (
     *("paper", "claim", "place", "sentence", "decided_by", "predicate"),
-    *("in_print", "untrue_in_print"),
+    *("in_print", "untrue_in_print", "stand_ins"),
     *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
 )
 
@@ -161,13 +171,53 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     for paper in papers_with_claims():
         for claim in claims_of(paper):
             row = [paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim)]
-            row += in_print(claim)
+            row += [*in_print(claim), ", ".join(stand_ins(claim))]
             said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
             for reading in READINGS:
                 key = claim.decided_by, claim.id, reading
                 row += outcome_under(outcomes.of(*key), tests.of(*key), said)
             found.append(row)
     return pd.DataFrame(found, columns=COLUMNS)
+
+
+def conclusions(claims: pd.DataFrame) -> str:
+    """Return which of a paper's claims survive in our numbers as published, in Markdown.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        Its rows of the ledger.
+    """
+    outcomes = claims[CLOSEST]
+    of_print = claims["in_print"] == "true"
+    both = int((of_print & (outcomes == HOLDS)).sum())
+    apart = int((claims["stand_ins"] != "").sum())
+    verbs = dict(zip(OUTCOMES, ("hold", "fail", "are undecided", "were not run"), strict=True))
+    counts = [(int((outcomes == outcome).sum()), verb) for outcome, verb in verbs.items()]
+    told = ", ".join(f"{count} {verb}" for count, verb in counts if count)
+    lines = [
+        f"{CONCLUSIONS}\n",
+        f"Of {len(claims)} claims, {told} as published. Of the {of_print.sum()} that are true of "
+        f"the printed numbers, {both} hold in ours"
+        + (f"; {apart} are decided on stand-in data." if apart else "."),
+    ]
+    for outcome, part in claims.groupby(outcomes.map(OUTCOMES.index), sort=True):
+        lines += ["", f"*{OUTCOMES[int(str(outcome))].capitalize()}:*", ""]
+        for row in part.to_dict("records"):
+            marks = [
+                "not true in print" if row["in_print"] == "false" else "",
+                f"stand-in: {row['stand_ins']}" if row["stand_ins"] else "",
+            ]
+            told = "; ".join([row["place"], *filter(None, marks)])
+            lines.append(f"- {for_markdown(row['sentence'])} ({for_markdown(told)})")
+    return "\n".join(lines) + "\n"
+
+
+def with_conclusions(page: str, claims: pd.DataFrame) -> str:
+    """Return a paper's page with its conclusions, which are its first section."""
+    head, *rest = page.split("\n## ")
+    others = [part for part in rest if not CONCLUSIONS.endswith(part.partition("\n")[0])]
+    return "\n## ".join([f"{head}\n{conclusions(claims)}", *others])
 
 
 def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
@@ -236,6 +286,10 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     claims, audit = claims_ledger(source), theory_audit(source)
     paths = write_all(home, {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit)})
     paths.append(write_scoreboard(source, home))
+    for paper, part in claims.groupby("paper") if results is None and CHECKOUT else ():
+        page = paper_file(str(paper), "README.md")
+        write_whole(page, with_conclusions(page.read_text(encoding="utf-8"), part))
+        paths.append(page)
     sentences = [f"{len(claims)} claims, in print: {_counted(claims['in_print'])}"]
     for kind in (f"{reading}{what}" for reading in READINGS for what in ("", "_corrected")):
         outcomes = _counted(claims[kind].replace("", "not tested"))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from omtl.evidence.claims import claims_of, stand_ins
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.naming import CLOSEST, READINGS, by_reading
 from omtl.tables.plan import descriptions
@@ -41,9 +42,13 @@ def overview(results: Path = RESULTS) -> str:
         found = [cells.loc[cells["reading"] == reading, "verdict"] for reading in READINGS]
         within = [str(part.isin((MATCH, NEAR)).sum()) if len(part) else "–" for part in found]
         bounds = _bounds(results, name, CLOSEST)
-        outcomes = claims.loc[claims["reading"] == CLOSEST, "outcome"].eq(HOLDS)
+        claims = claims[claims["reading"] == CLOSEST]
+        outcomes = claims["outcome"].eq(HOLDS)
+        apart = {claim.id for p in {*claims["paper"]} for claim in claims_of(p) if stand_ins(claim)}
+        n_apart = claims["claim"].isin(apart).sum()
         link = f"[{name}](results/reproduced/{name}.md)"
         holding = f"{outcomes.sum()} of {outcomes.size}"
+        holding += f" ({n_apart} on stand-in data)" if n_apart else ""
         rows.append([link, str(len(found[-1]) or "–"), *within, *bounds, holding])
     heads = ["table", "cells compared", *names, *BOUNDS, "claims that hold"]
     return "\n".join(markdown_table(heads, rows)) + "\n"

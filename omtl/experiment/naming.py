@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SUPPORT = ("silent", "ambiguous", "contradicts")
-"""The support of a non-literal answer in a paper's text: it says nothing, its words allow both, or
-it says something else."""
+SUPPORT = ("silent", "ambiguous", "contradicts", "contrived")
+"""The support of a non-literal answer in a paper's text: it says nothing, its words allow both, it
+says something else, or nobody would write the answer before seeing the printed rows."""
 
 READINGS: Mapping[str, tuple[str, ...]] = {
     "as_written": (),

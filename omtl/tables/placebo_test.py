@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import READINGS, SUPPORT
 from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published
@@ -44,6 +44,13 @@ SPLITS = 200
 
 WHOLE = "(all)"
 """The row for all columns of a table together."""
+
+BLIND = "blind"
+"""A search without answers to questions of which options were found by looking at print, and
+without contrived ones: among the trials of the record that have none of these."""
+
+SEARCHED = {reading: taken for reading, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
+"""The searches that are tested, with the support of the answers that they may take."""
 
 HALVES = ("searched_half", "held_out_half", "held_out_literal")
 """Shares of cells within 10 %: on the half of the algorithms that the trial was chosen by, on the
@@ -77,13 +84,14 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
     """
     table, record = search.table, search.trials
     rows = []
-    for reading, taken in READINGS.items():
-        if not taken:
-            continue
+    for reading, taken in SEARCHED.items():
 
-        def may_take(answers: str, taken: tuple[str, ...] = taken) -> bool:
+        def may_take(
+            answers: str, taken: tuple[str, ...] = taken, blind: bool = reading == BLIND
+        ) -> bool:
             return all(
                 asked[question].support.get(str(answer)) in (None, *taken)
+                and not (blind and asked[question].found)
                 for question, answer in json.loads(answers).items()
                 if question in asked
             )
@@ -232,11 +240,19 @@ def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list
     if row is None:
         return []
     searched, held, literal = (f"{100.0 * float(row[name]):.0f} %" for name in HALVES)
+    blind = luck_under(table, BLIND, results)
+    looked = "" if blind is None else int(row["trials"]) - int(blind["trials"])
+    bound = (
+        f". {looked} of the trials have answers found by looking at print, or contrived ones: for "
+        f"these p is a lower bound; without them the closest brings {blind['found']}"
+        if blind is not None and looked
+        else ""
+    )
     return [
         f"luck — the closest of {row['trials']} recorded trials bring {row['found']} of "
         f"{row['cells']} cells within 10 % of print (literal answers: {row['literal']}). Had the "
         f"printed rows been permuted, they would bring {row['permuted']} on average "
         f"(p = {row['permuted_p']}); had the numbers been perturbed, {row['perturbed']} "
         f"(p = {row['perturbed_p']}). Chosen by half of the rows, they bring {searched} of that "
-        f"half and {held} of the other within 10 % (literal answers: {literal} of the other)"
+        f"half and {held} of the other within 10 % (literal answers: {literal} of the other){bound}"
     ]

@@ -23,19 +23,23 @@ from omtl.evidence.ledger import (
     COLUMNS,
     NOT_RUN,
     claims_ledger,
+    conclusions,
     papers_with_claims,
     predicate,
     theory_audit,
+    with_conclusions,
 )
 from omtl.evidence.statistics import comparison_rows
 from omtl.evidence.summary import Summary
 from omtl.experiment.descriptions import Claim
+from omtl.experiment.papers import paper_file
 from omtl.reproduction import reproduce, reproduce_all
 from omtl.tables import plan
 from omtl.tables.scoring import judged as judged_cells
 from omtl.tables.writing import write_rows
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
+from omtl.util.result_files import read_csv
 
 CLAIM = a_claim(
     {"dataset": "D", "lower": ["A"], "than": ["B", "C"]},
@@ -134,6 +138,21 @@ def test_every_claim_is_in_the_ledger() -> None:
         assert (rows[column] != "").all()
     outcomes = {HOLDS, FAILS, UNDECIDED, NOT_RUN}
     assert set(rows["as_written"]) | set(rows["as_published"]) <= outcomes
+
+
+@pytest.mark.parametrize("paper", papers_with_claims())
+def test_pages_begin_with_the_conclusions_that_survive(paper: str) -> None:
+    """Those of the ledger; `audit claims` writes them."""
+    rows = read_csv(RESULTS / "claims.csv")
+    page = paper_file(paper, "README.md").read_text(encoding="utf-8")
+    assert with_conclusions(page, rows[rows["paper"] == paper]) == page
+
+
+def test_conclusions_name_stand_in_data() -> None:
+    """Where a claim is decided on them: AKLO has no shoes."""
+    rows = read_csv(RESULTS / "claims.csv")
+    assert "Shoes" in set(rows.loc[rows["paper"] == "aklo", "stand_ins"])
+    assert "stand-in: Shoes" in conclusions(rows[rows["paper"] == "aklo"])
 
 
 def test_predicates_of_figures() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,9 @@ PRINTED = pd.DataFrame(
 )
 
 
-def placebos_of(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.DataFrame:
+def placebos_of(
+    trials: list[np.ndarray], answers: list[dict[str, str]], asked: dict[str, Question] = ASKED
+) -> pd.DataFrame:
     """Return the placebo test of trials with these numbers for the rows."""
     record = pd.DataFrame({"column": "Synthetic", "answers": [json.dumps(a) for a in answers]})
     cells = pd.DataFrame(
@@ -176,7 +179,7 @@ def placebos_of(trials: list[np.ndarray], answers: list[dict[str, str]]) -> pd.D
         ],
         columns=["trial", "algorithm", "task", "metric", "ours"],
     )
-    return placebo_test.placebo_test(placebo_test.Search(TABLE, record, cells, PRINTED), ASKED, 0)
+    return placebo_test.placebo_test(placebo_test.Search(TABLE, record, cells, PRINTED), asked, 0)
 
 
 def test_a_reading_that_is_right_is_no_luck() -> None:
@@ -202,6 +205,16 @@ def test_trials_that_fit_a_half_each_do_not_hold_on_the_other() -> None:
     assert float(row["searched_half"]) == pytest.approx(0.25)
     assert row["held_out_half"] == "0.000"
     pd.testing.assert_frame_equal(rows, placebos_of(trials, [{}, *[{"first": "better"}] * 7]))
+
+
+def test_blind_search_has_no_answer_found_by_looking() -> None:
+    """The closest trial is the literal one, where the closer one answers such a question."""
+    truth = PRINTED["mean"].astype(float).to_numpy()
+    asked = ASKED | {"first": replace(ASKED["first"], found="a look at the rows")}
+    trials = [truth * 2.0, truth]
+    rows = placebos_of(trials, [{}, {"first": "better"}], asked).set_index("reading")
+    assert rows.loc["blind", ["trials", "found"]].tolist() == ["1", "0"]
+    assert rows.loc["as_published", "trials"] == "2"
 
 
 def test_trials_against_the_text_are_luck_of_as_published_alone() -> None:
