@@ -18,6 +18,7 @@ from data_fetchers._catalogue import total_counts as total_counts
 from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
+from omtl.util.providers import added_module
 
 GIVEN = ("home", "rng")
 """What a data set is given besides its options: a folder of files, a random generator."""
@@ -65,7 +66,7 @@ def data_set(name: str) -> DataSetModule:
     Parameters
     ----------
     name : str
-        One of ``names()``.
+        One of ``data_set_names()``, or the module of an extension or of the user's own folder.
 
     Raises
     ------
@@ -74,6 +75,8 @@ def data_set(name: str) -> DataSetModule:
     """
     if name in _modules():
         return cast(DataSetModule, import_module(f"{__name__}.{name}"))
+    if name not in data_set_names() and added_module(name) is not None:
+        return cast(DataSetModule, import_module(name))
     if name not in data_set_names():
         raise UserError(
             f"There is no data set {name!r}: choose among {', '.join(data_set_names())}."

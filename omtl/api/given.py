@@ -19,7 +19,7 @@ from omtl.experiment.schema import Frozen
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
-from omtl.util.user_folder import own_module
+from omtl.util.providers import added_module
 
 Grid = Mapping[str, Sequence[Any]]
 """Values to choose hyper-parameters from, by name."""
@@ -161,7 +161,7 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
 def path_of(kind: type) -> str:
     """Return the dotted path of a learner; one that no importable file has is written to one."""
     module = kind.__module__
-    if module.partition(".")[0] == "omtl" or own_module(module) is not None:
+    if module.partition(".")[0] == "omtl" or added_module(module) is not None:
         return f"{module}.{kind.__name__}"
     return written_class(kind)
 

@@ -22,7 +22,8 @@ from omtl.experiment.specs import TARGET
 from omtl.tables.plan import describe, descriptions
 from omtl.util import user_folder
 from omtl.util.paths import PACKAGE
-from omtl.util.user_folder import module_in, own_folder, own_module
+from omtl.util.providers import added_module, extension_of
+from omtl.util.user_folder import module_in, own_folder
 
 KINDS = {
     "tables": "table",
@@ -151,6 +152,8 @@ def catalogue(kind: str) -> Catalogue:
         row = {"name": name, "what it is": _line(path, read_yaml(path))}
         if folder is not None and path.is_relative_to(folder):
             row["own"] = str(path)
+        elif (package := extension_of(path)) is not None:
+            row["own"] = package
         rows.append(row)
     return Catalogue(kind, rows)
 
@@ -168,7 +171,7 @@ def _line(path: Path, config: Mapping[str, Any]) -> str:
 def _of_learner(path: str) -> str:
     """Return the first sentence of a learner's docstring, without importing the learner."""
     module, _, name = path.rpartition(".")
-    file = module_in(PACKAGE.parent, module) if module.startswith("omtl.") else own_module(module)
+    file = module_in(PACKAGE.parent, module) if module.startswith("omtl.") else added_module(module)
     for node in ast.parse(file.read_text(encoding="utf-8")).body if file else ():
         if isinstance(node, ast.ClassDef) and node.name == name:
             return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")

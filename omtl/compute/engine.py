@@ -28,7 +28,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute.batches import Batches
 from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
 from omtl.compute.dry_run import DryRunPlan, is_dry
-from omtl.compute.own_process import Apart, LostProcess, end_with
+from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess, end_with
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.loading import data_notes
@@ -165,13 +165,20 @@ def compute_batch(
 ) -> Ends:
     """Compute units in a worker, one by one.
 
-    Those of a user's learner are isolated, and so are all if they have limits.
+    Those of a user's learner are isolated where the system can do it, and so are all if they have
+    limits.
     """
     if this_process() != asked_by:
         _one_thread()
     ends: Ends = {}
+    is_limited = seconds is not None or mib is not None
     for unit in units:
-        if seconds is not None or mib is not None or unit.is_own:
+        if is_limited and not CAN_ISOLATE:
+            ends[unit.key] = Failure(
+                f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
+                "leave them out"
+            )
+        elif is_limited or (unit.is_own and CAN_ISOLATE):
             ends[unit.key] = _compute_apart(unit, seconds, mib)
         else:
             ends[unit.key] = compute_unit(unit)

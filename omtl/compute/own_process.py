@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -20,7 +19,16 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
+from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+CAN_ISOLATE = resource is not None
+"""Whether units can be computed in a process with limits; on Windows they cannot."""
 
 LOOK_EVERY = 1.0
 """Seconds between checks that a process is alive, because others may keep its pipe open."""
@@ -71,6 +79,8 @@ class Apart:
     """
 
     def __init__(self, mib: int | None, confined: bool = False) -> None:
+        if not CAN_ISOLATE:
+            raise UserError("this needs processes with limits, which Windows lacks: use WSL")
         self._ours, theirs = Pipe()
         self._confined = confined
         walls = _walls() if confined else []
@@ -154,6 +164,13 @@ def _walls() -> list[str]:
         return []
     words = f"{BUBBLEWRAP} --ro-bind / / --dev /dev --proc /proc --unshare-net --die-with-parent"
     return words.split()
+
+
+def peak_mib() -> int | None:
+    """Return the most memory that this process has used, in MiB; None where it is not known."""
+    if resource is None:
+        return None
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def _limit_memory(mib: int) -> None:

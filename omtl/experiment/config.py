@@ -1,4 +1,4 @@
-"""The groups of `conf/`, and what the user's own folder adds to them."""
+"""The groups of `conf/`, and what extensions and the user's own folder add to them."""
 
 from __future__ import annotations
 
@@ -9,45 +9,41 @@ from typing import Any
 
 from omtl.experiment.schema import choose, read_yaml
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF
-from omtl.util.user_folder import own_folder
-
-
-def _homes() -> list[Path]:
-    mine = own_folder()
-    return [CONF] if mine is None or mine.resolve() == CONF else [CONF, mine]
+from omtl.util.providers import provider_of, providers
 
 
 def option_files(group: str) -> dict[str, Path]:
-    """Return the files of a group by name: those of `conf/`, and of the user's own folder.
+    """Return the files of a group by name: those of all `providers`.
 
     Raises
     ------
     UserError
-        If one of the user's files has the same name as one of ours.
+        If two have the same name.
     """
     found: dict[str, Path] = {}
-    for home in _homes():
-        folder = home / group
+    for provider in providers():
+        folder = provider.conf / group
         for here, _, names in os.walk(folder):
             for path in (Path(here, name) for name in names if name.endswith(".yaml")):
                 name = path.relative_to(folder).with_suffix("").as_posix()
                 if name in found:
+                    there = provider_of(found[name]).name
                     raise UserError(
-                        f"{path}: there is a {group} {name!r} in conf/ already; rename it"
+                        f"{path}: there is a {group} {name!r} in {there} already; rename it"
                     )
                 found[name] = path
     return dict(sorted(found.items()))
 
 
 def options(group: str) -> list[str]:
-    """Return the names in a group of `conf/` and of the user's own folder."""
+    """Return the names in a group, of all providers."""
     return list(option_files(group))
 
 
 def option_file(group: str, name: str) -> Path:
     """Return the file of an option; raise UserError with the known names if there is none."""
-    there = [path for home in _homes() if (path := home / group / f"{name}.yaml").is_file()]
+    places = (provider.conf / group / f"{name}.yaml" for provider in providers())
+    there = [path for path in places if path.is_file()]
     if len(there) == 1 and ".." not in name:
         return there[0]
     files = option_files(group)

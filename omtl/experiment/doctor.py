@@ -20,6 +20,7 @@ from omtl.util import user_folder
 from omtl.util.compile_cache import kept_in, own_home
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT, home_folder
+from omtl.util.providers import extensions
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
 """`BAD` prevents something from working; a `NOTE` is something to add when needed."""
@@ -144,11 +145,17 @@ def _data() -> list[dict[str, str]]:
 
 def _own() -> list[dict[str, str]]:
     folder = user_folder.own_folder()
+    added = [
+        examined_part("extensions", each.package, GOOD, str(each.conf)) for each in extensions()
+    ]
     if folder is None:
-        return [examined_part("own", "folder", NOTE, "none: see docs/own_learner.md")]
+        return [*added, examined_part("own", "folder", NOTE, "none: see docs/own_learner.md")]
     if not folder.is_dir():
-        return [examined_part("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder")]
-    return [
+        return [
+            *added,
+            examined_part("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder"),
+        ]
+    return added + [
         examined_part("own", f"{group} {name}", GOOD, str(path))
         for group in user_folder.GROUPS
         for name, path in option_files(group).items()

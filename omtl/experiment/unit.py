@@ -26,8 +26,8 @@ from omtl.experiment.specs import (
 )
 from omtl.util.code import code_version, package_versions
 from omtl.util.errors import UserError
+from omtl.util.providers import added_module
 from omtl.util.user_errors import place_in_own
-from omtl.util.user_folder import own_module
 
 FORMAT = 2
 """Version of the format of a unit's result; part of its key."""
@@ -70,8 +70,8 @@ class Unit:
 
     @property
     def is_own(self) -> bool:
-        """Whether the learner is in the user's own folder."""
-        return any(map(own_module, (self.algorithm.learner.rpartition(".")[0], *self.foreign)))
+        """Whether the learner is in the user's own folder or in an extension."""
+        return any(map(added_module, (self.algorithm.learner.rpartition(".")[0], *self.foreign)))
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 import omtl
 from omtl.data.rows import NO_ARRAY
+from omtl.util.providers import extension_of
 
 PACKAGE = Path(omtl.__file__).resolve().parent
 
@@ -75,11 +76,16 @@ def _place(lines: list[str]) -> str:
     for number, line in enumerate(lines):
         found = re.fullmatch(r'File "(.+)", line (\d+):', line)
         found = found or re.search(r"Raised from (.+) \((\d+)\)", line)
-        if found and "site-packages" not in found[1] and not _ours(found[1]):
+        if found and not _is_installed(found[1]) and not _ours(found[1]):
             marked = next((i for i in range(number, len(lines)) if lines[i] == "^"), 0)
             code = f": {lines[marked - 1]}" if marked else ""
             return f"{found[1].rpartition('/')[2]}, line {found[2]}{code}"
     return ""
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a file belongs to an installed package other than an extension."""
+    return "site-packages" in path and extension_of(Path(path).resolve()) is None
 
 
 def _ours(path: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.compute.engine import Outcome
+from omtl.compute.own_process import peak_mib
 from omtl.evidence.claims import claim_outcomes
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.evidence.statistics import make_statistics
@@ -113,7 +113,7 @@ class TableRun:
             "units_computed": self.outcome.computed,
             "units_reused": self.outcome.reused,
             "seconds": round(self.seconds, 3),
-            "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+            "peak_mib": peak_mib(),
             "parallel": dict(request.parallel),
         }
         write_machine(cells, folder, self.outcome.seconds, last_run)

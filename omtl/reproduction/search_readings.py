@@ -40,6 +40,7 @@ from omtl.tables.writing import folder_for
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, CONF, EXPERIMENTS, RESULTS
+from omtl.util.providers import extension_of
 from omtl.util.result_files import as_csv, read_csv, write_all
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_folder
@@ -246,14 +247,16 @@ def readings_folder(table: str) -> Path:
     Raises
     ------
     UserError
-        If it is in the installed package, whose results are of its readings.
+        If it is in an installed package, whose results are of its readings.
     """
     paper, mine = describe("table", table).paper, own_folder()
-    if mine is not None and not paper_file(paper, "").resolve().is_relative_to(EXPERIMENTS):
+    place = paper_file(paper, "").resolve()
+    is_of_extension = extension_of(place) is not None
+    if mine is not None and not is_of_extension and not place.is_relative_to(EXPERIMENTS):
         return mine / "reading" / paper
-    if CHECKOUT is None:
+    if CHECKOUT is None or is_of_extension:
         raise UserError(
-            f"the readings of {paper} are part of the installed package; search with fewer than "
+            f"the readings of {paper} are part of an installed package; search with fewer than "
             f"{REPEATS} repeats, which changes no reading, or in a checkout"
         )
     return CONF / "reading" / paper

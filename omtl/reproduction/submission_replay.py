@@ -39,6 +39,7 @@ from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.host import host
+from omtl.util.providers import extension_of
 from omtl.util.status import DONE, FAILED
 
 LEAST = 10
@@ -87,6 +88,11 @@ def _files_of(name: str) -> dict[str, str]:
     """Return the files of a learner of one's own: its config and its modules; none for others."""
     folder = user_folder.own_folder()
     path = option_files("algorithm")[name]
+    if extension_of(path) is not None:
+        raise UserError(
+            f"{name} is of an extension, which whoever verifies it may not have; copy its config "
+            "and its modules to a folder of your own"
+        )
     if folder is None or not path.is_relative_to(folder):
         return {}
     module = AlgorithmSpec.named(name).learner.rpartition(".")[0]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, home_folder
+from omtl.util.providers import extension_module
 from omtl.util.user_folder import module_in, own_folder
 
 _PARSING = threading.Lock()
@@ -34,6 +35,7 @@ UNHASHED = {
     "omtl.kernel.not_compiled": "how faults of learners are worded",
     "omtl.util.user_folder": "where files are",
     "omtl.util.paths": "where files are",
+    "omtl.util.providers": "where files are",
     "omtl.util.user_errors": "how faults of learners are worded",
 }
 """Modules that units load but that affect no number, each with its purpose."""
@@ -180,9 +182,8 @@ def _source_of(module: str, own_folder: Path | None) -> Path | None:
     if module in UNHASHED:
         return None
     ours = module.split(".")[0] in ("omtl", "data_fetchers")
-    return (module_in(PACKAGE.parent, module) if ours else None) or (
-        module_in(own_folder, module) if own_folder is not None and module else None
-    )
+    found = module_in(PACKAGE.parent, module) if ours else extension_module(module)
+    return found or (module_in(own_folder, module) if own_folder is not None and module else None)
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:

@@ -26,7 +26,7 @@ from numba import config, njit
 
 from omtl.util.code import code_version
 from omtl.util.paths import user_cache
-from omtl.util.user_folder import own_module
+from omtl.util.providers import added_module
 
 UNUSED_DAYS = 60
 """Folders that were not used for longer are removed."""
@@ -140,7 +140,7 @@ def code_folder(modules: set[str]) -> Path | None:
 
 def source_version(module: str) -> str | None:
     """Return a hash of a module's source and of what it imports here; None if it has no file."""
-    if module.partition(".")[0] in ("omtl", "data_fetchers") or own_module(module) is not None:
+    if module.partition(".")[0] in ("omtl", "data_fetchers") or added_module(module) is not None:
         return code_version(module)
     file = getattr(sys.modules.get(module), "__file__", None)
     try:

@@ -6,7 +6,7 @@ import os
 import traceback
 from pathlib import Path
 
-from omtl.util.user_folder import own_folder
+from omtl.util.providers import OURS, providers
 
 VARIABLE = "OMTL_DEBUG"
 """The environment variable that turns on tracebacks; worker processes inherit it."""
@@ -33,9 +33,12 @@ def line_in(fault: BaseException, folder: Path) -> str:
 
 
 def place_in_own(fault: BaseException) -> str:
-    """Return the innermost line in the user's own folder that led to an error, or nothing."""
-    folder = own_folder()
-    return "" if folder is None else line_in(fault, folder)
+    """Return the innermost line in added code that led to an error, or nothing.
+
+    Added code is that of the user's own folder and of extensions.
+    """
+    added = (each.conf for each in providers() if each != OURS)
+    return next(filter(None, (line_in(fault, folder) for folder in added)), "")
 
 
 def describe_fault(fault: BaseException) -> str:

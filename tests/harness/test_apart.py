@@ -264,3 +264,44 @@ def test_workers_end_when_the_run_is_killed(
     agents = {number for number, command in started.items() if "agent" in command.lower()}
     ends_later |= {number: started.pop(number) for number in agents}
     must_end(started, 30)
+
+
+WITHOUT_POSIX = """
+import sys
+sys.modules |= {"fcntl": None, "resource": None}
+import pkgutil
+import omtl, data_fetchers
+for package in (omtl, data_fetchers):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            __import__(module.name)
+few = ("dataset.options.n_examples=20", "dataset.options.n_tasks=2")
+print(omtl.run("algorithm=mine", *few, repeats=1, parallel="serial").frame["n_repeats"].tolist())
+print(len(omtl.compare("pa", "random_walk", *few, against=["pm"], repeats=2).frame))
+try:
+    omtl.run("algorithm=mine", *few, "parallel.unit_seconds=5", repeats=2)
+except omtl.util.errors.UserError as fault:
+    print(fault)
+"""
+
+
+def test_what_only_unix_has_is_not_needed(tmp_path: Path) -> None:
+    """As on Windows: neither to import anything, nor to run a learner of one's own."""
+    text = LEARNER.format(name="Mine", body=BODIES["well"])
+    (tmp_path / "mine.py").write_text(f"import numpy as np\n{text}", encoding="utf-8")
+    (tmp_path / "algorithm").mkdir()
+    config = "name: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
+    config += "fixed: {eta: 1.0}\ngrid: {}\n"
+    (tmp_path / "algorithm" / "mine.yaml").write_text(config, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_POSIX],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert said[:2] == ["[1]", "2"]
+    assert "unit_seconds and unit_mib do not work on this system" in said[2]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 import socket
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,11 @@ from omtl.util.paths import ROOT
 from scripts import audit
 
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+
+
+def name_of(line: str) -> str:
+    """Return the distribution that a requirement names, as locks write it."""
+    return re.split(r"[;\[<>= ]", line)[0].lower().replace("_", "-")
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=[path.name for path in LOCKS])
@@ -38,15 +45,48 @@ def test_what_is_wrong_with_a_lock_is_told() -> None:
 
 def test_what_is_asked_for_is_locked() -> None:
     """Every requirement of the package and its extras is in the lock of its extra."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     locks = {"engines": "engines", "river": "test", "dev": "test"}
-    wanted = {"run": list(project["dependencies"])}
-    for extra, lines in project["optional-dependencies"].items():
+    wanted: dict[str, list[str]] = {}
+    for extra, lines in requirements().items():
         wanted.setdefault(locks.get(extra, "run"), []).extend(lines)
     for lock, lines in wanted.items():
-        names = {re.split(r"[;\[ ]", line)[0].lower() for line in lines} - {"omtl"}
+        names = {name_of(line) for line in lines} - {"omtl"}
         path = ROOT / "requirements" / f"{lock}.lock"
         assert names <= audit.locked(path.read_text(encoding="utf-8")).keys()
+
+
+def requirements() -> dict[str, list[str]]:
+    """Return the requirements of the package, under "", and of its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"": project["dependencies"], **project["optional-dependencies"]}
+
+
+def test_what_is_imported_is_declared() -> None:
+    """By the distribution that it comes from, and not only by another one that needs it."""
+    declared = {
+        name_of(line) for extra, lines in requirements().items() for line in lines if extra != "dev"
+    }
+    came_with = packages_distributions()
+    undeclared = {}
+    for path in (
+        path for folder in ("omtl", "data_fetchers") for path in (ROOT / folder).rglob("*.py")
+    ):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [str(node.module)]
+            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+                of = {name_of(one) for one in came_with.get(name, [name])}
+                if name not in ("omtl", "data_fetchers") and not of & declared:
+                    undeclared[name] = path.relative_to(ROOT).as_posix()
+    assert undeclared == {}
+
+
+def test_what_the_package_needs_has_a_lower_bound() -> None:
+    """Those who develop it take the newest."""
+    lines = [line for extra, each in requirements().items() if extra != "dev" for line in each]
+    assert [line for line in lines if not line.startswith("omtl") and ">=" not in line] == []
+    assert len(lines) > 20
 
 
 def test_licences_are_listed_and_free() -> None:
