@@ -21,11 +21,9 @@
 `triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks
 `loop`              test, then train: the loop that plays every learner
-`sharing`           what points of a grid share, derived from a learner's declaration
-`copies`            operations on copies of a part of the weights
-`seen_features`     the features seen so far
-`grid_loop`         the same loop for all points of a grid at once
-`points`            all points of a grid, sharing what they can
+`sharing`           what points of a grid share: the declaration of a learner's parts
+`copies`            copies of these parts, which split and take steps
+`grids`             all points of a grid at once, sharing copies
 `resumed_loop`      the loop for streams that arrive piece by piece
 `one_example`       a stream continued by one example, found at an address
 `not_compiled`      why numba refuses a learner, in one line
