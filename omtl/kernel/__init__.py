@@ -20,11 +20,10 @@
 `relationships`     task vectors, and the relation of tasks learnt from them
 `triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks
-`loop`              test, then train: the loop that plays every learner
+`loop`              test, then train: the loop that plays every learner, whole or piece by piece
 `sharing`           what points of a grid share: the declaration of a learner's parts
 `copies`            copies of these parts, which split and take steps
 `grids`             all points of a grid at once, sharing copies
-`resumed_loop`      the loop for streams that arrive piece by piece
 `one_example`       a stream continued by one example, found at an address
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================

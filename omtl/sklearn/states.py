@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, SparseRows, square_norms
+from omtl.kernel.loop import Batch
 from omtl.kernel.one_example import SUMMED_AT_ONCE
-from omtl.kernel.resumed_loop import Batch
 
 
 def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:

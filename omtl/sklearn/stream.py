@@ -17,17 +17,17 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.validation import sound_rows
-from omtl.kernel.one_example import Engine
-from omtl.kernel.resumed_loop import (
+from omtl.kernel.loop import (
     Batch,
     Clock,
-    Manner,
+    Feed,
     follow_compiled,
     follow_slowly,
     new_clock,
     new_sparse_window,
     with_room,
 )
+from omtl.kernel.one_example import Engine
 from omtl.kernel.rules import Shape
 from omtl.sklearn import growth
 from omtl.sklearn.arguments import (
@@ -259,13 +259,17 @@ class TaskStream(BaseEstimator):
         n = batch.task.size
         scores = np.empty(n)
         follow = follow_compiled if COMPILED else follow_slowly
-        stream = (self._learner, self._state, self._window)
+        feed = self._feed()
         for begin in range(0, max(n, 1), BLOCK):
             end = min(begin + BLOCK, n)
-            manner = Manner(self._by_task, self._holds, learns, ends and end == n)
             part = part_of(batch, begin, end)
-            follow(*stream, part, self._clock, manner, scores[begin:end])
+            follow(feed, part, learns, ends and end == n, scores[begin:end])
         return scores
+
+    def _feed(self) -> Feed:
+        """Return the stream for compiled code."""
+        parts = (self._learner, self._state, self._window, self._clock)
+        return Feed(*parts, self._by_task, self._holds)
 
     def _make_room(self, rows: Rows) -> None:
         """Ensure that the window has space for each of these rows."""
@@ -285,10 +289,8 @@ class TaskStream(BaseEstimator):
         """Return the compiled code of the stream, for rows with up to this many nonzeros."""
         found: Engine | None = getattr(self, "_engine", None)
         if found is None or (found.room is not None and found.room < room):
-            parts = (self._learner, self._state, self._window, self._clock)
-            manner = (self._by_task, self._holds)
             largest = 2 * room if self._shape.sparse else None
-            found = self._engine = Engine((*parts, *manner), self.n_features_in_, largest)
+            found = self._engine = Engine(self._feed(), self.n_features_in_, largest)
         return found
 
     def _forget_engine(self) -> None:
