@@ -15,13 +15,23 @@ its type, like a learner's rules. They pass on a running value, a number or a tu
     at the end of round `t`.
 
 Each except `begin` returns the new value; `opened`, `learnt` and `closed` are optional.
+
+A stream may also arrive piece by piece (`follow_compiled`). Then the state, the current round and
+the rows that a learner may still read are kept between calls, so that examples may arrive one by
+one or in arrays of any size, bit-identical to playing them all at once. A round has at most one
+example of each task. It ends when all tasks have appeared, or when a task appears again. A learner
+may store indices of rows until the end of the next round; these rows are copied into a *window*:
+two slots per task, which rounds use alternately, and one for a row that is only scored.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from omtl.kernel.inlining import loop, method
+import numpy as np
+
+from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.kernel.inlining import by_rows, inlined, loop, method
 from omtl.kernel.rules import Example, Play, close_round, is_compiled, open_round, score, update
 
 
@@ -34,6 +44,15 @@ opened = method("opened", _go_on)
 scored = method("scored")
 learnt = method("learnt", _go_on)
 closed = method("closed", _go_on)
+
+
+@inlined
+def learn(learner, state, x, y, value):
+    """Let a learner learn, unless the row is empty; return whether it took a step.
+
+    An empty row has nothing to learn from, and a norm of 0 to divide by.
+    """
+    return x.square_norm > 0.0 and update(learner, state, x, y, value)
 
 
 def run_slowly(
@@ -54,8 +73,7 @@ def run_slowly(
             if value == 0.0:
                 value = zero
             so_far = scored(recorder, so_far, playing, x, y, value)
-            # An empty row has nothing to learn from, and a norm of 0 to divide by.
-            stepped = x.square_norm > 0.0 and update(learner, state, x, y, value)
+            stepped = learn(learner, state, x, y, value)
             so_far = learnt(recorder, so_far, x, stepped)
         close_round(learner, state, rows)
         so_far = closed(recorder, so_far, stream, t + 1)
@@ -91,3 +109,179 @@ def run(
     """
     play = run_compiled if compiled and is_compiled(learner) else run_slowly
     play(learner, state, examples, stream, recorder, zero)
+
+
+# Streams that arrive piece by piece
+
+
+class Batch(NamedTuple):
+    """Examples in stream order.
+
+    Shapes: `y` (labels, -1 or +1), `task`, `node` and `square_norm` (n_examples,).
+    """
+
+    rows: Rows
+    y: np.ndarray
+    task: np.ndarray
+    node: np.ndarray
+    square_norm: np.ndarray
+
+
+class Clock(NamedTuple):
+    """The position in a stream.
+
+    Parameters
+    ----------
+    round : ndarray of shape (1,), int64
+        Number of the current round, or of the next one.
+    is_open : ndarray of shape (1,), bool
+    n_met : ndarray of shape (1,), int64
+        Number of tasks that have appeared in the current round.
+    last_met : ndarray of shape (n_tasks,), int64
+        The last round of each task; -1 for none.
+    """
+
+    round: np.ndarray
+    is_open: np.ndarray
+    n_met: np.ndarray
+    last_met: np.ndarray
+
+
+class Feed(NamedTuple):
+    """A stream that arrives piece by piece.
+
+    Parameters
+    ----------
+    learner, state
+        A learner (`omtl.kernel.rules`), and its current state.
+    window : Rows
+        Two slots per task and one more, for rows that the learner holds.
+    clock : Clock
+    by_task : bool
+        Whether a round has an example of each task; otherwise every example is a round.
+    holds : bool
+        Whether the learner reads rows again after their update.
+    """
+
+    learner: Any
+    state: Any
+    window: Rows
+    clock: Clock
+    by_task: bool
+    holds: bool
+
+
+def new_clock(n_tasks: int) -> Clock:
+    """Return the clock of a new stream."""
+    return Clock(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        np.full(n_tasks, -1, dtype=np.int64),
+    )
+
+
+def new_sparse_window(n_slots: int, room: int) -> SparseRows:
+    """Return empty slots for sparse rows of up to `room` nonzeros.
+
+    A slot is row 2 · slot; odd rows are the gaps between slots.
+    """
+    begin = np.repeat(np.arange(n_slots + 1, dtype=np.int64) * room, 2)[:-1]
+    return SparseRows(begin, np.zeros(n_slots * room, dtype=np.int32), np.zeros(n_slots * room))
+
+
+def _hold_dense(window, slot, rows, i):
+    for k in range(rows.X.shape[1]):
+        window.X[slot, k] = rows.X[i, k]
+    return slot
+
+
+def _hold_sparse(window, slot, rows, i):
+    to = window.indptr[2 * slot]
+    for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        window.indices[to] = rows.indices[k]
+        window.values[to] = rows.values[k]
+        to += 1
+    window.indptr[2 * slot + 1] = to
+    return 2 * slot
+
+
+@by_rows(dense=_hold_dense, sparse=_hold_sparse)
+def hold(window: Any, slot: int, rows: Any, i: int) -> int:
+    """Copy row `i` into a slot of the window; return its index there."""
+    if isinstance(window, DenseRows):
+        window.X[slot] = rows.X[i]
+        return slot
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    begin = window.indptr[2 * slot]
+    end = begin + part.stop - part.start
+    window.indices[begin:end] = rows.indices[part]
+    window.values[begin:end] = rows.values[part]
+    window.indptr[2 * slot + 1] = end
+    return 2 * slot
+
+
+def with_room(window: Rows, n_slots: int, room: int) -> Rows:
+    """Return a window of more slots, of this capacity in nonzeros if sparse, with the same rows."""
+    if isinstance(window, DenseRows):
+        more = np.zeros((n_slots - window.X.shape[0], window.X.shape[1]))
+        return DenseRows(np.concatenate([window.X, more]))
+    larger = new_sparse_window(n_slots, room)
+    for slot in range(window.indptr.size // 2):
+        hold(larger, slot, window, 2 * slot)
+    return larger
+
+
+@inlined
+def _end_round(feed, source):
+    close_round(feed.learner, feed.state, source)
+    feed.clock.is_open[0] = False
+    feed.clock.n_met[0] = 0
+    feed.clock.round[0] += 1
+
+
+def follow_slowly(feed: Feed, batch: Batch, learns: bool, ends: bool, scores: np.ndarray) -> None:
+    """Score examples, and learn from each after it is scored.
+
+    Parameters
+    ----------
+    feed : Feed
+    batch : Batch
+    learns : bool
+        Whether to learn. If not, each example is scored as part of the current round, or of the
+        next one, which is opened; this does not affect later learning.
+    ends : bool
+        Whether the round ends after these examples.
+    scores : ndarray of shape (n_examples,)
+        Where the scores are written.
+    """
+    learner, state, clock = feed.learner, feed.state, feed.clock
+    n_tasks = clock.last_met.size
+    source = feed.window if feed.holds else batch.rows
+    for i in range(batch.task.size):
+        k = batch.task[i]
+        if learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
+            _end_round(feed, source)
+        if not clock.is_open[0]:
+            open_round(learner, state, source)
+            clock.is_open[0] = True
+        t = clock.round[0]
+        row = i
+        if feed.holds:
+            slot = 2 * k + t % 2 if learns else 2 * n_tasks  # a new task moves no row
+            row = hold(feed.window, slot, batch.rows, i)
+        x = Example(source, row, k, batch.node[i], batch.square_norm[i], t)
+        scores[i] = score(learner, state, x)
+        if not learns:
+            continue
+        learn(learner, state, x, batch.y[i], scores[i])
+        clock.last_met[k] = t
+        clock.n_met[0] += 1
+        if not feed.by_task or clock.n_met[0] == n_tasks:
+            _end_round(feed, source)
+    if ends and clock.n_met[0] > 0:
+        _end_round(feed, source)
+
+
+follow_inlined = inlined(follow_slowly)
+follow_compiled = loop(follow_slowly)

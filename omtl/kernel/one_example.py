@@ -17,7 +17,7 @@ from numba.extending import NativeValue, intrinsic, models, register_model, unbo
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, square_norms
 from omtl.kernel.inlining import OPTIONS, inlined
-from omtl.kernel.resumed_loop import Batch, Clock, Manner, follow_inlined
+from omtl.kernel.loop import Batch, Feed, follow_inlined
 from omtl.util.compile_cache import classes_in, kept
 
 SUMMED_AT_ONCE = 8192
@@ -85,12 +85,7 @@ def words_of(value: Any) -> int:
 class Stream(NamedTuple):
     """Everything that compiled code needs to continue a stream by one example."""
 
-    learner: Any
-    state: Any
-    window: Rows
-    clock: Clock
-    by_task: bool
-    holds: bool
+    feed: Feed
     one: Batch
     score: np.ndarray
 
@@ -164,10 +159,7 @@ def _one(stream, square_norm, label, task, node):
     one.task[0] = task
     one.node[0] = node
     one.square_norm[0] = square_norm
-    manner = Manner(stream.by_task, stream.holds, label != 0.0, False)
-    follow_inlined(
-        stream.learner, stream.state, stream.window, one, stream.clock, manner, stream.score
-    )
+    follow_inlined(stream.feed, one, label != 0.0, False, stream.score)
     return stream.score[0]
 
 
@@ -182,26 +174,20 @@ class Engine:
 
     Parameters
     ----------
-    parts : tuple
-        Learner, state, window, clock, and `by_task` and `holds` of `Manner`.
+    feed : Feed
     n_features : int
     room : int, optional
         Maximum nonzeros of a sparse example; None for dense rows.
     """
 
-    def __init__(
-        self,
-        parts: tuple[Any, Any, Rows, Clock, bool, bool],
-        n_features: int,
-        room: int | None = None,
-    ) -> None:
+    def __init__(self, feed: Feed, n_features: int, room: int | None = None) -> None:
         self.room, self.n_features = room, n_features
         rows: Rows = DenseRows(np.zeros((1, n_features)))
         if room is not None:
             rows = SparseRows(np.zeros(2, np.int64), np.zeros(room, np.int32), np.zeros(room))
         task, node = np.zeros((2, 1), np.int64)
         one = Batch(rows, np.zeros(1), task, node, np.zeros(1))
-        self._stream = Stream(*parts, one, np.zeros(1))  # keeps the arrays alive
+        self._stream = Stream(feed, one, np.zeros(1))  # keeps the arrays alive
         self._classes = classes_in((self._stream,))
         self._memory = np.zeros(words_of(self._stream))
         kind = typeof(self._stream)

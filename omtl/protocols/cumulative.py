@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from omtl.kernel.grids import play_points
 from omtl.kernel.play import ZERO_SCORES, play
-from omtl.kernel.points import play_points
 from omtl.protocols.setting import Setting, by_learner, counts_of
 from omtl.util.errors import check_known
 

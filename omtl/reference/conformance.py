@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.examples import examples_of
+from omtl.kernel.grids import play_points
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.kernel.play import Trace, play
-from omtl.kernel.points import play_points
 from omtl.kernel.rules import Example, findings, is_compiled, open_round, score, update
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced

@@ -162,7 +162,7 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
 
 
 def count_rounds(numbers: np.ndarray, n_tasks: int, by_task: bool) -> int:
-    """Return the number of rounds of a whole stream (`omtl.kernel.resumed_loop`)."""
+    """Return the number of rounds of a whole stream (`omtl.kernel.loop`)."""
     if not by_task:
         return numbers.size
     count, met = 0, set[int]()

@@ -28,7 +28,7 @@ from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
-    "dtype": np.float64,
+    "dtype": [np.float64, np.float32],
     "order": "C",
     "ensure_all_finite": False,
 }
@@ -100,7 +100,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
             X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
             self._begin(X, label_classes(y), task, tasks, whole=True)
-            self._learn(X, y, task, node, ends=True)
+            self._learn(X, y, task, node, whole=True)
         return self
 
     def partial_fit(
@@ -143,7 +143,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
                 self._begin(X, known, task, tasks, whole=False)
             else:
                 self._check_again(classes, tasks)
-            self._learn(X, y, task, node, ends=False)
+            self._learn(X, y, task, node, whole=False)
         return self
 
     def _fits(self, X: Any, y: Any) -> bool:
@@ -153,7 +153,7 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         return (
             type(X) is type(y) is np.ndarray
-            and X.dtype == np.float64
+            and X.dtype in TAKEN["dtype"]
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
             and y.dtype.kind in "biuf"
@@ -211,9 +211,10 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
             If the stream has not begun (`begin`).
         """
         try:
-            if node is None and x.dtype is FLOAT:
+            if node is None:
                 k = self._place[task]
-                score = self._quick(x, self._sign[y], k, k)
+                row = x if x.dtype is FLOAT else x.astype(FLOAT)
+                score = self._quick(row, self._sign[y], k, k)
                 if not -math.inf < score < math.inf:
                     self._warn()
                 return score
@@ -281,9 +282,10 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
         try:
-            if node is None and x.dtype is FLOAT and not self.entry.drawn:
+            if node is None and not self.entry.drawn:
                 k = self._place[task]
-                return self._quick(x, 0.0, k, k)
+                row = x if x.dtype is FLOAT else x.astype(FLOAT)
+                return self._quick(row, 0.0, k, k)
         except NOT_QUICK:
             pass
         return self._one(x, task, node, sign=0.0)

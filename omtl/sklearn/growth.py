@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from omtl.kernel.resumed_loop import with_room
+from omtl.kernel.loop import with_room
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels, task_names_in, too_large
 from omtl.sklearn.states import arrays_of, each_array

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, SparseRows, square_norms
+from omtl.kernel.loop import Batch
 from omtl.kernel.one_example import SUMMED_AT_ONCE
-from omtl.kernel.resumed_loop import Batch
 
 
 def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
@@ -25,13 +25,14 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
 
 
 def batch_part(batch: Batch, begin: int, end: int) -> Batch:
-    """Return a batch of some examples, whose rows are writable, as compiled code wants them."""
+    """Return a batch of some examples, in 64 bits and writable, as compiled code wants them."""
     rows = batch.rows
     if isinstance(rows, SparseRows):
         rows = rows._replace(indptr=rows.indptr[begin : end + 1])
     else:
         X = rows.X[begin:end]
-        rows = DenseRows(X if X.flags.writeable else X.copy())
+        fits = X.dtype == np.float64 and X.flags.writeable
+        rows = DenseRows(X if fits else X.astype(np.float64))
     return Batch(rows, *(each[begin:end] for each in batch[1:]))
 
 

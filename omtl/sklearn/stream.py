@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import count, pairwise
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
@@ -17,17 +17,17 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.validation import sound_rows
-from omtl.kernel.one_example import Engine
-from omtl.kernel.resumed_loop import (
+from omtl.kernel.loop import (
     Batch,
     Clock,
-    Manner,
+    Feed,
     follow_compiled,
     follow_slowly,
     new_clock,
     new_sparse_window,
     with_room,
 )
+from omtl.kernel.one_example import Engine
 from omtl.kernel.rules import Shape
 from omtl.sklearn import growth
 from omtl.sklearn.arguments import (
@@ -52,8 +52,9 @@ from omtl.util.errors import UserError
 COMPILED = True
 """Whether estimators run compiled code; tests of the rules as plain Python set it to False."""
 
-BLOCK = 16384
-"""Number of examples for one call of compiled code: rows that cannot be written to are copied."""
+BLOCK = 1 << 19
+"""Numbers in the rows of one call of compiled code, which finds them in the cache. Dense rows of 32
+bits, or that cannot be written to, are copied one block at a time."""
 
 COMPILED_PARTS = ("_engine", "_quick")
 """Attributes that are recreated if missing."""
@@ -188,8 +189,12 @@ class TaskStream(BaseEstimator):
 
     # How it continues
 
-    def _learn(self, X: Any, y: Any, task: Any, node: Any, ends: bool) -> None:
-        """Learn from validated rows, which may still contain NaN or infinity."""
+    def _learn(self, X: Any, y: Any, task: Any, node: Any, whole: bool) -> None:
+        """Learn from validated rows, which may still contain NaN or infinity.
+
+        If they are the whole stream, dense rows are checked block by block while learning; if not,
+        nothing is learnt before all are checked.
+        """
         if type(y) is not np.ndarray or y.ndim != 1:
             y = column_or_1d(y)
         positive, negative = y == self.classes_[1], y == self.classes_[0]
@@ -201,13 +206,13 @@ class TaskStream(BaseEstimator):
         opens = self._is_open and task is not None
         new = growth.new_tasks(self, task) if opens else {}
         number = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
-        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node, number)
+        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node, number, checks=not whole)
         finite = True
         for begin, end in pairwise(sorted({0, *new, y.size})):
             if begin in new:
                 growth.add_task(self, new[begin])
             part = batch_part(batch, begin, end) if new else batch
-            scores = self._follow(part, True, ends=ends and end == y.size)
+            scores = self._follow(part, True, ends=whole and end == y.size)
             finite &= bool(np.isfinite(scores).all())
         if not finite:
             self._warn()
@@ -227,8 +232,11 @@ class TaskStream(BaseEstimator):
         task: Any,
         node: Any,
         names: Mapping[Hashable, int] | None = None,
+        checks: bool = True,
     ) -> Batch:
-        """Return rows for compiled code, in the layout of the stream; `names` has all tasks.
+        """Return rows in the layout of the stream; `names` has all tasks.
+
+        Dense rows have square norms only if this checks them.
 
         Raises
         ------
@@ -238,14 +246,30 @@ class TaskStream(BaseEstimator):
         number = numbers_of(task, X.shape[0], self._number if names is None else names)
         nodes = self._nodes(number, node)
         if self._shape.sparse:
-            X = sparse.csr_array(X)
-        elif sparse.issparse(X):
-            X = X.toarray()
+            X = sparse.csr_array(X).astype(np.float64, copy=False)
+            return Batch(rows_of(X), y, number, nodes, self._finite_norms(X))
+        rows = DenseRows(X.toarray() if sparse.issparse(X) else X)
+        batch = Batch(rows, y, number, nodes, np.zeros(0))
+        if not checks:
+            return batch
+        norms = [self._finite_norms(part.rows[0]) for part in self._blocks(batch)]
+        return batch._replace(square_norm=np.concatenate(norms))
+
+    def _finite_norms(self, X: Any) -> np.ndarray:
+        """Return the squared norms of rows; raise ValueError if one is not finite."""
         norms = norms_of(X)
         if not np.isfinite(norms).all():
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             raise ValueError(NOT_FINITE)
-        return Batch(rows_of(X), y, number, nodes, norms)
+        return norms
+
+    def _blocks(self, batch: Batch) -> Iterator[Batch]:
+        """Yield the batch in parts, as compiled code wants them; at least one, if it is empty."""
+        n, size = batch.task.size, max(1, BLOCK // self.n_features_in_)
+        if isinstance(batch.rows, SparseRows):
+            size = max(1, n)
+        for begin in range(0, max(n, 1), size):
+            yield batch_part(batch, begin, min(begin + size, n))
 
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
@@ -256,16 +280,21 @@ class TaskStream(BaseEstimator):
     def _follow(self, batch: Batch, learns: bool, ends: bool = False) -> np.ndarray:
         """Process a batch with the rules; return its scores."""
         self._make_room(batch.rows)
-        n = batch.task.size
-        scores = np.empty(n)
+        scores, begin = np.empty(batch.task.size), 0
         follow = follow_compiled if COMPILED else follow_slowly
-        stream = (self._learner, self._state, self._window)
-        for begin in range(0, max(n, 1), BLOCK):
-            end = min(begin + BLOCK, n)
-            manner = Manner(self._by_task, self._holds, learns, ends and end == n)
-            part = batch_part(batch, begin, end)
-            follow(*stream, part, self._clock, manner, scores[begin:end])
+        feed = self._feed()
+        for part in self._blocks(batch):
+            if part.square_norm.size < part.task.size:
+                part = part._replace(square_norm=self._finite_norms(part.rows[0]))
+            end = begin + part.task.size
+            follow(feed, part, learns, ends and end == scores.size, scores[begin:end])
+            begin = end
         return scores
+
+    def _feed(self) -> Feed:
+        """Return the stream for compiled code."""
+        parts = (self._learner, self._state, self._window, self._clock)
+        return Feed(*parts, self._by_task, self._holds)
 
     def _make_room(self, rows: Rows) -> None:
         """Ensure that the window has space for each of these rows."""
@@ -285,10 +314,8 @@ class TaskStream(BaseEstimator):
         """Return the compiled code of the stream, for rows with up to this many nonzeros."""
         found: Engine | None = getattr(self, "_engine", None)
         if found is None or (found.room is not None and found.room < room):
-            parts = (self._learner, self._state, self._window, self._clock)
-            manner = (self._by_task, self._holds)
             largest = 2 * room if self._shape.sparse else None
-            found = self._engine = Engine((*parts, *manner), self.n_features_in_, largest)
+            found = self._engine = Engine(self._feed(), self.n_features_in_, largest)
         return found
 
     def _forget_engine(self) -> None:

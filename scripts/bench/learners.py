@@ -11,7 +11,7 @@ import numpy as np
 from omtl.data.preparation import in_order
 from omtl.data.triplets import BLOCK, Triplets
 from omtl.experiment.playing import new_learner, setting_of
-from omtl.kernel.grid_loop import share
+from omtl.kernel.grids import share
 from omtl.kernel.sharing import can_share
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner

@@ -20,7 +20,7 @@ from omtl.data.streams import Tasks, rounds
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
-from omtl.kernel.grid_loop import share
+from omtl.kernel.grids import share
 from omtl.kernel.play import TINY, ZERO_SCORES, play
 from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron

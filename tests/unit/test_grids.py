@@ -16,8 +16,8 @@ from omtl.data.examples import examples_of
 from omtl.data.preparation import prepared_data
 from omtl.data.rows import rows_of
 from omtl.data.streams import Tasks
-from omtl.kernel import grid_loop
-from omtl.kernel.grid_loop import share
+from omtl.kernel import grids
+from omtl.kernel.grids import share
 from omtl.kernel.inlining import inlined
 from omtl.kernel.many_vectors import axpys, dots
 from omtl.kernel.play import play
@@ -96,14 +96,14 @@ def test_the_plain_loop_agrees(kind: type) -> None:
 def sizes_of_plays(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list to which each play adds how many points it has; assert it begins with zeros."""
     sizes: list[int] = []
-    compiled = grid_loop.share_compiled
+    compiled = grids.share_compiled
 
-    def noting(points: Any, pool: Any, *more: Any) -> bool:
-        assert not any(part[0].any() for part in pool.parts)
-        sizes.append(points[0].size)
-        return compiled(points, pool, *more)
+    def noting(learner: Any, points: Any, banks: Any, *more: Any) -> bool:
+        assert not any(bank.vectors.any() for bank in banks)
+        sizes.append(points.score.size)
+        return compiled(learner, points, banks, *more)
 
-    monkeypatch.setattr(grid_loop, "share_compiled", noting)
+    monkeypatch.setattr(grids, "share_compiled", noting)
     return sizes
 
 
@@ -122,36 +122,22 @@ def test_little_memory_makes_more_plays(
 ) -> None:
     """Where the copies do not fit, fewer points are played together, with the same traces."""
     sizes = sizes_of_plays(monkeypatch)
-    monkeypatch.setattr(grid_loop, "MEMORY", 8 * 60 * 3 * room)
+    monkeypatch.setattr(grids, "MEMORY", 8 * 60 * 3 * room)
     assert_alike(small_grid(kind), nearly_empty(60, sparse_rows))
     assert len(sizes) > 1
-
-
-@pytest.mark.parametrize("kind", GRIDS)
-@pytest.mark.parametrize("sparse_rows", [False, True])
-def test_memory_grows_with_the_copies(
-    kind: type, sparse_rows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the copies do not fit at first, the same points are played again with more memory."""
-    sizes = sizes_of_plays(monkeypatch)
-    monkeypatch.setattr(grid_loop, "SOME_MEMORY", 1)
-    learners = small_grid(kind)
-    assert_alike(learners, nearly_empty(60, sparse_rows))
-    assert len(sizes) > 1
-    assert set(sizes) == {len(learners)}
 
 
 def test_what_is_learnt_alike_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Points that never part need one copy of a part for each number that it depends on."""
     seen = []
-    compiled = grid_loop.share_compiled
+    compiled = grids.share_compiled
 
     def noting(*arguments: Any) -> bool:
         done = compiled(*arguments)
-        seen.append(arguments[5])
+        seen.append(arguments[7])
         return done
 
-    monkeypatch.setattr(grid_loop, "share_compiled", noting)
+    monkeypatch.setattr(grids, "share_compiled", noting)
     case = problem((60, 60), n_features=5)
     learners = [ROMPGD(1e-9, *point) for point in product([0.1, 1.0], [0.1, 1.0, 2.0], SIZES[:4])]
     assert_alike(learners, case)
