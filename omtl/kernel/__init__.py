@@ -5,20 +5,18 @@
 `products`          dot, axpy: one vector, one row; several in one pass
 `many_vectors`      one row, many vectors: copies shared by points of a grid
 `lanes`             one sparse row, many vectors, in the processor's vector registers
-`norms`             squared norms, updated step by step
-`vectors`           Scaled, GroupSparse, RoundSum, NormedSum
+`vectors`           Scaled, GroupSparse, RoundSum, NormedSum: dot, add, shorten, close, square_norm
+`side_by_side`      SideBySide: products of a row with several vectors, steps of several along it
 `unit_ball`         InBall: vectors projected onto the unit ball
 `network`           Network: the vectors of nodes that combine, then adapt
 `deferred`          the examples and steps of a round until its end; products of rows, kept
-`nodes`             products of rows with the slots of nodes, and the steps of nodes
 `pulled`            Pulled: vectors pulled towards a common one
-`by_feature`        steps with a rate or a variance for each feature
+`by_feature`        diagonal covariances: a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
 `distributions`     distributions over tasks or experts: found from losses, normalised
 `p_norms`           powers and p-norms; a quadratic maximised within a ball
 `random_numbers`    random numbers within rules
 `small_matrices`    eigenvalues, inverses, roots, the exponential; singular values shrunk
-`task_vectors`      the vectors of all tasks, read in one pass over a row
 `relationships`     task vectors, and the relation of tasks learnt from them
 `triplet_steps`     learning from triplets, one by one
 `similarities`      matrices of tasks that learn from triplets, in blocks

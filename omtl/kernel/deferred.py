@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.products import axpy, row_dot
-from omtl.kernel.rules import row_at
+from omtl.kernel.products import axpy, forget, row_dot
+from omtl.kernel.rules import Example
 
 
 class Steps(NamedTuple):
@@ -30,78 +30,17 @@ def no_steps(n_tasks: int) -> Steps:
 
 
 @inlined
-def defer_step(steps, weight, x):
-    """Keep the update from an example until the end of the round."""
-    steps.weight[x.task] = weight
+def later(steps, a, x):
+    """Keep the step a x of an example's task until the end of the round."""
+    steps.weight[x.task] = a
     steps.example[x.task] = x.i
     steps.node[x.task] = x.node
 
 
 @inlined
-def defer_hinge_step(steps, eta, x, y, score):
-    """Keep the step η y x if the hinge loss is not 0; return whether it is not."""
-    if y * score >= 1.0:
-        return False
-    defer_step(steps, eta * y, x)
-    return True
-
-
-@inlined
-def forget_steps(steps):
-    """Prepare for a round, without steps so far."""
-    for k in range(steps.weight.size):
-        steps.weight[k] = 0.0
-
-
-@inlined
-def move_steps(steps, to):
-    """Replace all steps in `to` by those in `steps`, where none are left."""
-    for k in range(steps.weight.size):
-        to.weight[k] = steps.weight[k]
-        to.example[k] = steps.example[k]
-        to.node[k] = steps.node[k]
-    forget_steps(steps)
-
-
-class Given(NamedTuple):
-    """The round's example of each task, its label, and whether the task learns from the round.
-
-    Shape (n_tasks,) each. A label of 0 means no example.
-    """
-
-    label: np.ndarray
-    example: np.ndarray
-    learns: np.ndarray
-
-
-def nothing_given(n_tasks: int) -> Given:
-    """Return a round without examples."""
-    example, learns = np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.bool_)
-    return Given(np.zeros(n_tasks), example, learns)
-
-
-@inlined
-def keep_example(given, x, y, learns):
-    """Keep an example until the end of the round."""
-    given.label[x.task], given.example[x.task] = y, x.i
-    given.learns[x.task] = learns
-
-
-@inlined
-def forget_examples(given):
-    """Prepare for the next round."""
-    for k in range(given.label.size):
-        given.label[k] = 0.0
-        given.learns[k] = False
-
-
-@inlined
-def take_steps(steps, rows, w):
-    """Add each task's update to its vector w_k, and forget it."""
-    for k in range(steps.weight.size):
-        if steps.weight[k] != 0.0:
-            axpy(steps.weight[k], row_at(rows, steps.example[k]), w[k])
-            steps.weight[k] = 0.0
+def kept(steps, k, rows):
+    """Return the weight and the example of the step that task k has kept; 0 for none."""
+    return steps.weight[k], Example(rows, steps.example[k], k, steps.node[k], 0.0, 0)
 
 
 class Pairs(NamedTuple):
@@ -167,6 +106,5 @@ def add_gradient(current, s, x):
 @inlined
 def forget_gradients(current):
     """Forget the gradients of a task that has ended."""
-    for j in range(current.G.size):
-        current.G[j] = 0.0
+    forget(current.G)
     current.n[0] = 0

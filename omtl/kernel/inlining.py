@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -62,6 +63,11 @@ def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
     return function
 
 
+def compiled_as(form: Callable) -> Callable[[Function], Function]:
+    """Return a decorator: compiled code calls `form` instead of the function."""
+    return lambda function: chosen(function, lambda *_: form)
+
+
 def by_rows(
     dense: Callable | None = None, sparse: Callable | None = None
 ) -> Callable[[Function], Function]:
@@ -85,27 +91,43 @@ def by_rows(
     return decorate
 
 
-def by_kind(function: Callable) -> Any:
+def forms(dense: Callable, sparse: Callable) -> Any:
+    """Return a function that calls one of two, depending on the kind of rows, compiled or not."""
+
+    def call(*arguments: Any) -> Any:
+        kinds = [type(getattr(each, "rows", each)) for each in arguments]
+        return (dense if DenseRows in kinds else sparse)(*arguments)
+
+    call.__doc__ = dense.__doc__
+    return by_rows(dense, sparse)(call)
+
+
+def by_kind(function: Callable, otherwise: Callable[..., Callable] | None = None) -> Any:
     """Let a function call a separate form for each type of its first argument.
 
     ``function.of(kind)`` adds the forms, which work in plain and compiled code; the function itself
-    is called if there is none.
+    is called if there is none, or, in compiled code, what `otherwise` returns for the numba types
+    of the arguments.
     """
-    forms: dict[Any, Callable] = {}
+    kinds: dict[Any, Callable] = {}
 
+    @wraps(function)
     def call(first: Any, *rest: Any) -> Any:
-        return forms.get(type(first), function)(first, *rest)
+        return kinds.get(type(first), function)(first, *rest)
 
     def of(kind: type) -> Callable[[Function], Function]:
         def add(form: Function) -> Function:
-            forms[kind] = form
+            kinds[kind] = form
             return form
 
         return add
 
-    chosen(call, lambda first, *rest: forms.get(_tuple_of(first), function))  # noqa: ARG005
+    def choose(first: Any, *rest: Any) -> Callable:
+        form = kinds.get(_tuple_of(first), function)
+        return otherwise(first, *rest) if otherwise and form is function else form
+
+    chosen(call, choose)
     call.of = of  # type: ignore[attr-defined]
-    call.__doc__ = function.__doc__
     return call
 
 

@@ -10,36 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.products import SUMS, axpy, dense_dot, dense_row_dots, dot, sparse_axpy, sparse_dot
+from omtl.kernel.products import SUMS, axpy, dense_row_dots, dot
 from omtl.kernel.rules import Example
-
-
-def _dense_dot_one(W, j, x):
-    return dense_dot(W[j], x.rows.X[x.i])
-
-
-def _sparse_dot_one(W, j, x):
-    return sparse_dot(W[j], x)
-
-
-@by_rows(dense=_dense_dot_one, sparse=_sparse_dot_one)
-def dot_one(W: np.ndarray, j: int, x: Example) -> float:
-    """Return the inner product of ``W[j]``, from `zero_vectors`, and `x`, exactly as `dot`."""
-    return dot(np.ascontiguousarray(W[j]), x)
-
-
-def _dense_axpy_one(a, x, j, W):
-    axpy(a, x, W[j])
-
-
-def _sparse_axpy_one(a, x, j, W):
-    sparse_axpy(a, x, W[j])
-
-
-@by_rows(dense=_dense_axpy_one, sparse=_sparse_axpy_one)
-def axpy_one(a: float, x: Example, j: int, W: np.ndarray) -> None:
-    """Add `a` times `x` to ``W[j]``, from `zero_vectors`, in place."""
-    axpy(a, x, W[j])
 
 
 @inlined
@@ -81,7 +53,7 @@ def dots(W: np.ndarray, x: Example, first: int, last: int, sums: np.ndarray) -> 
         Memory for partial sums. Each product is bit-identical to that of `dot`.
     """
     for j in range(first, last):
-        sums[0, j] = dot_one(W, j, x)
+        sums[0, j] = dot(np.ascontiguousarray(W[j]), x)
 
 
 def _dense_axpys(a, x, first, last, W):
@@ -103,13 +75,13 @@ def axpys(a: np.ndarray, x: Example, first: int, last: int, W: np.ndarray) -> No
     `W` is as in `dots`. The steps are bit-identical to those of `axpy`, except for signs of zeros.
     """
     for j in range(first, last):
-        axpy_one(a[j], x, j, W)
+        axpy(a[j], x, W[j])
 
 
 def _dense_axpys_of(a, x, first, last, which, W):  # noqa: ARG001
     for e in range(which.size):
         if a[which[e]] != 0.0:
-            axpy_one(a[which[e]], x, which[e], W)
+            axpy(a[which[e]], x, W[which[e]])
 
 
 @by_rows(dense=_dense_axpys_of)
@@ -123,27 +95,6 @@ def axpys_of(
 ) -> None:
     """Take the steps of `axpys` if all of `a` except ``a[which]`` is zero."""
     axpys(a, x, first, last, W)
-
-
-def _dense_dot_first(W, n, x, out):
-    dense_row_dots(W, x.rows.X[x.i], 0, n, out)
-
-
-def _sparse_dot_first(W, n, x, out):
-    features = W.T
-    for k in range(n):
-        out[k] = 0.0
-    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
-        value, f = x.rows.values[e], np.uint32(x.rows.indices[e])
-        for k in range(n):
-            out[k] += value * features[f, k]
-
-
-@by_rows(dense=_dense_dot_first, sparse=_sparse_dot_first)
-def dot_first(W: np.ndarray, n: int, x: Example, out: np.ndarray) -> None:
-    """Write the inner products of `x` with the first `n` vectors of `W` to `out`."""
-    for k in range(n):
-        out[k] = dot_one(W, k, x)
 
 
 def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:

@@ -9,11 +9,8 @@ does not depend on the number of features.
 Nodes adapt at the same time: updates of a round must be added after all nodes have predicted. Until
 the next combination, parts that no neighbour will ever see are in no mode.
 
-Memory layout depends on the kind of rows: for dense rows each mode of each slot is one vector; for
-sparse rows all numbers of a feature lie together, so that each nonzero reads memory in one place.
-
-For dense rows, a learner that reads all slots of a node may keep the nodes' own vectors instead and
-combine them one by one: that costs less than reading every mode of every slot.
+On dense rows, a learner that reads all slots of a node may keep the nodes' own vectors instead and
+combine them one by one: that costs less than half of reading every mode of every slot.
 """
 
 from __future__ import annotations
@@ -23,50 +20,59 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.data.networks import modes
-from omtl.data.rows import DenseRows, Rows, SparseRows
-from omtl.kernel.inlining import by_rows, inlined
-from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.products import axpy, dense_row_dots, dot, rescale
-from omtl.kernel.rules import Example, Shape, row_at
+from omtl.data.rows import SparseRows
+from omtl.kernel.inlining import by_kind, forms, inlined
+from omtl.kernel.lanes import dot_columns
+from omtl.kernel.products import rescale
+from omtl.kernel.rules import Shape, row_at
+from omtl.kernel.side_by_side import (
+    SideBySide,
+    add_all,
+    axpy_slots,
+    dot_all,
+    dot_slots,
+    side_by_side,
+)
+from omtl.util.errors import UserError
 
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
 
 
 class Network(NamedTuple):
-    """The nodes' weight vectors, in the modes of the network or one by one.
+    """The nodes' weight vectors, in the modes of the network.
 
-    Place s · n_modes + k is mode k of slot s; slot s of node i is the sum over k of
-    to_nodes[i, k] · scale[k] times the vector in that place. `vectors` is of shape
-    (n_places, n_features) for dense rows, and (n_features, n_places) for sparse ones. `products`
-    and `steps`, of shape (n_places,), belong to the current row. `known[i, s]` is whether slot s of
-    node i is nonempty; if not, its score is exactly 0. If `settled`, of shape (1,), is true,
-    `known` no longer changes until a node learns something new.
-
-    If `mixed` has rows, the vectors are the nodes' own: place i · n_slots + s is slot s of node i,
-    and the modes are not used. `mixed` is memory for the weighted sums of a slot, with weights
-    `links`, over a node's neighbours in groups of three; `summed_at[g]` is the node of group g.
-    `places`, with one number per link, is memory for the places of their slots.
+    Vector s · n_modes + k of `W` is mode k of slot s; slot s of node i is the sum over k of
+    to_nodes[i, k] · scale[k] times that vector. `known[i, s]` is whether slot s of node i is
+    nonempty; if not, its score is exactly 0. If `settled`, of shape (1,), is true, `known` no
+    longer changes until a node learns something new.
     """
 
-    vectors: np.ndarray
+    W: SideBySide
     scale: np.ndarray
     decay: np.ndarray
     to_nodes: np.ndarray
     from_nodes: np.ndarray
-    products: np.ndarray
-    steps: np.ndarray
     mixing: np.ndarray
     known: np.ndarray
     known_before: np.ndarray
     settled: np.ndarray
-    mixed: np.ndarray
+
+
+class NodeVectors(NamedTuple):
+    """The nodes' own weight vectors: vector i · n_slots + s of `W` is slot s of node i.
+
+    `links` has each node's neighbours as a row, with their weights; `combined`, of shape (n_nodes,
+    n_slots · n_features), is memory for their weighted means.
+    """
+
+    W: SideBySide
+    mixing: np.ndarray
     links: SparseRows
-    summed_at: np.ndarray
-    places: np.ndarray
+    combined: np.ndarray
 
 
-def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
+def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network | NodeVectors:
     """Return zero vectors for all nodes of the network.
 
     Parameters
@@ -76,50 +82,60 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network:
         Number of weight vectors per node.
     by_node : bool
         Whether to keep the nodes' own vectors if rows are dense and the network has more than one
-        mode; use `dot_node` and `axpy_node` with them.
+        mode.
     """
-    decay, to_nodes, from_nodes = modes(shape.mixing)
-    n_nodes = shape.mixing.shape[0]
-    by_node = by_node and not shape.sparse and decay.size > 1
-    n_places = n_slots * (n_nodes if by_node else decay.size)
-    links, summed_at = threes_of(shape.mixing if by_node else np.empty((0, 0)))
+    mixing = np.ascontiguousarray(shape.mixing)
+    decay, to_nodes, from_nodes = modes(mixing)
+    n_nodes = len(mixing)
+    if by_node and not shape.sparse and decay.size > 1:
+        node, neighbour = np.nonzero(mixing)
+        begin = np.searchsorted(node, np.arange(n_nodes + 1))
+        links = SparseRows(begin, neighbour.astype(np.int32), mixing[node, neighbour])
+        combined = np.zeros((n_nodes, n_slots * shape.n_features))
+        return NodeVectors(side_by_side(shape, n_nodes * n_slots), mixing, links, combined)
     return Network(
-        vectors=(
-            np.zeros((shape.n_features, n_places))
-            if shape.sparse
-            else np.zeros((n_places, shape.n_features))
-        ),
+        W=side_by_side(shape, n_slots * decay.size),
         scale=np.ones(decay.size),
         decay=decay,
         to_nodes=to_nodes,
         from_nodes=np.ascontiguousarray(from_nodes.T),
-        products=np.zeros(n_places),
-        steps=np.zeros(n_places),
-        mixing=np.ascontiguousarray(shape.mixing),
+        mixing=mixing,
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         settled=np.ones(1, dtype=np.bool_),
-        mixed=np.zeros((summed_at.size, shape.n_features)),
-        links=links,
-        summed_at=summed_at,
-        places=np.zeros_like(links.indices),
     )
 
 
-@inlined
+def require_a_node_a_task(learner: str, shape: Shape) -> None:
+    """Raise UserError unless the network has as many nodes as there are tasks."""
+    if shape.mixing.shape[0] != shape.n_tasks:
+        raise UserError(
+            f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
+            f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
+        )
+
+
+@by_kind
 def combine(net, rows):
     """Replace each node's vectors by the weighted mean of its neighbours'."""
-    if net.mixed.shape[0]:
-        mix(net, rows)
-        return
     least = 1.0
     for k in range(net.decay.size):
         net.scale[k] *= net.decay[k]
         least = min(least, abs(net.scale[k]))
     if least < SMALLEST_SCALE:
-        multiply_out(net, rows)
+        multiply_out_modes(net, rows)
     if not net.settled[0]:
         pass_on_known(net)
+
+
+@combine.of(NodeVectors)
+def _combine_vectors(net, rows):  # noqa: ARG001
+    own = net.W.vectors.reshape(net.combined.shape)
+    for i in range(own.shape[0]):
+        dot_columns(own, row_at(net.links, i), own.shape[1], (0,), net.combined[i])
+    for i in range(own.shape[0]):
+        for f in range(own.shape[1]):
+            own[i, f] = net.combined[i, f]
 
 
 @inlined
@@ -140,227 +156,120 @@ def pass_on_known(net):
                 net.settled[0] = False
 
 
+def _dense_multiply_out(net, rows):  # noqa: ARG001
+    for p in range(net.W.steps.size):
+        rescale(net.W.vectors[p], net.scale[p % net.scale.size])
+    for k in range(net.scale.size):
+        net.scale[k] = 1.0
+
+
+def _sparse_multiply_out(net, rows):  # noqa: ARG001
+    for p in range(net.W.steps.size):
+        net.W.steps[p] = net.scale[p % net.scale.size]
+    for f in range(net.W.vectors.shape[1]):
+        for p in range(net.W.steps.size):
+            net.W.vectors[p, f] *= net.W.steps[p]
+    for k in range(net.scale.size):
+        net.scale[k] = 1.0
+
+
+multiply_out_modes = forms(_dense_multiply_out, _sparse_multiply_out)
+"""Multiply all vectors by their scales, which are 1 from then on."""
+
+
 @inlined
-def slot_dot(net, node, slot):
-    """Return the product of a node's slot with the last row read."""
+def slot_product(net, i, s):
+    """Return the product of a node's slot with the last row."""
     total = 0.0
-    if net.mixed.shape[0]:
-        total = net.products[node * net.known.shape[1] + slot]
-    elif net.known[node, slot]:
-        n_modes = net.decay.size
-        for k in range(n_modes):
-            total += net.to_nodes[node, k] * net.scale[k] * net.products[slot * n_modes + k]
+    if net.known[i, s]:
+        n = net.decay.size
+        for k in range(n):
+            total += net.to_nodes[i, k] * net.scale[k] * net.W.products[s * n + k]
     return total
 
 
 @inlined
-def set_step(a, net, node, slot):
-    """Set `steps` to add `a` times the next row to a node's slot."""
-    if net.mixed.shape[0]:
-        net.steps[node * net.known.shape[1] + slot] = a
-        return
-    n_modes = net.decay.size
-    for k in range(n_modes):
-        net.steps[slot * n_modes + k] = a * net.from_nodes[node, k] / net.scale[k]
-    if a != 0.0 and not net.known[node, slot]:
-        net.known[node, slot] = True
+def set_step(net, i, s, a):
+    """Prepare to add `a` times the next row to a node's slot."""
+    n = net.decay.size
+    for k in range(n):
+        net.W.steps[s * n + k] = a * net.from_nodes[i, k] / net.scale[k]
+    if a != 0.0 and not net.known[i, s]:
+        net.known[i, s] = True
         net.settled[0] = False
 
 
-def place(net: Network, rows: Rows, p: int) -> np.ndarray:
-    """Return the vector in a place."""
-    return net.vectors[p] if isinstance(rows, DenseRows) else net.vectors[:, p]
+@inlined
+def node_dot(net, i, slots, x):
+    """Return the sum of the products of `x` with some slots of node i."""
+    dot_slots(net.W, x, net.decay.size, slots)
+    total = 0.0
+    for s in slots:
+        total += slot_product(net, i, s)
+    return total
 
 
 @inlined
-def axpy_places(net, x, first, end):
-    """Add a dense row, scaled by `steps`, to the vectors of some places."""
-    for p in range(first, end):
-        axpy(net.steps[p], x, net.vectors[p])
+def node_add(net, i, slots, steps, x):
+    """Add `x`, scaled by each one's step, to some slots of node i."""
+    for e in range(len(slots)):
+        set_step(net, i, slots[e], steps[e])
+    axpy_slots(net.W, x, net.decay.size, slots)
 
 
-def _mix_by_node(net, rows):  # noqa: ARG001
-    n_slots, links, at = net.known.shape[1], net.links, net.summed_at
-    for s in range(n_slots):
-        for e in range(net.places.size):
-            net.places[e] = links.indices[e] * n_slots + s
-        threes = SparseRows(links.indptr, net.places, links.values)
-        for g in range(at.size):
-            dot_columns(net.vectors, row_at(threes, g), net.mixed.shape[1], (0,), net.mixed[g])
-        for g in range(at.size):
-            total, part = net.vectors[at[g] * n_slots + s], net.mixed[g]
-            more = g > 0 and at[g - 1] == at[g]
-            if more:
-                for f in range(part.size):
-                    total[f] += part[f]
-            else:
-                for f in range(part.size):
-                    total[f] = part[f]
+@by_kind
+def dot_node(net, i, x, out):
+    """Write the products of `x` with all slots of node i to `out`."""
+    dot_all(net.W, x)
+    for s in range(out.size):
+        out[s] = slot_product(net, i, s)
 
 
-def _mix_nowhere(net, rows):
-    pass
+@dot_node.of(NodeVectors)
+def _dot_node_vectors(net, i, x, out):
+    dot_slots(net.W, x, out.size, (i,))
+    for s in range(out.size):
+        out[s] = net.W.products[i * out.size + s]
 
 
-@by_rows(dense=_mix_by_node, sparse=_mix_nowhere)
-def mix(net: Network, rows: Rows) -> None:  # noqa: ARG001
-    """Replace the nodes' own vectors by the weighted means of their neighbours'."""
-    by_node = net.vectors.reshape(len(net.mixing), -1)
-    by_node[:] = net.mixing @ by_node
+@by_kind
+def dot_nodes(net, s, x, out):
+    """Write the products of `x` with slot s of all nodes to `out`."""
+    dot_slots(net.W, x, net.decay.size, (s,))
+    for i in range(out.size):
+        out[i] = slot_product(net, i, s)
 
 
-def _multiply_out_by_place(net, rows):  # noqa: ARG001
-    for p in range(net.vectors.shape[0]):
-        rescale(net.vectors[p], net.scale[p % net.scale.size])
-    for k in range(net.scale.size):
-        net.scale[k] = 1.0
+@dot_nodes.of(NodeVectors)
+def _dot_nodes_vectors(net, s, x, out):
+    n_slots = net.W.products.size // out.size
+    for i in range(out.size):
+        dot_slots(net.W, x, 1, (i * n_slots + s,))
+        out[i] = net.W.products[i * n_slots + s]
 
 
-def _multiply_out_by_feature(net, rows):  # noqa: ARG001
-    n_places = net.steps.size
-    for p in range(n_places):
-        net.steps[p] = net.scale[p % net.scale.size]
-    for i in range(net.vectors.shape[0]):
-        for p in range(n_places):
-            net.vectors[i, p] *= net.steps[p]
-    for k in range(net.scale.size):
-        net.scale[k] = 1.0
+@by_kind
+def add_node(net, i, a, shares, x):
+    """Add ``a * shares[s]`` times `x` to each slot s of node i."""
+    for s in range(shares.size):
+        set_step(net, i, s, a * shares[s])
+    add_all(net.W, x)
 
 
-@by_rows(dense=_multiply_out_by_place, sparse=_multiply_out_by_feature)
-def multiply_out(net: Network, rows: Rows) -> None:
-    """Multiply all vectors by their scales, which are 1 from then on."""
-    for p in range(net.steps.size):
-        place(net, rows, p)[:] *= net.scale[p % net.scale.size]
-    net.scale[:] = 1.0
+@add_node.of(NodeVectors)
+def _add_node_vectors(net, i, a, shares, x):
+    for s in range(shares.size):
+        net.W.steps[i * shares.size + s] = a * shares[s]
+    axpy_slots(net.W, x, shares.size, (i,))
 
 
-def _dot_slots_by_place(net, x, first, last):
-    n, n_slots = net.decay.size, net.known.shape[1]
-    if net.mixed.shape[0]:
-        for begin in range(0, net.products.size, n_slots):
-            dense_row_dots(net.vectors, x.rows.X[x.i], begin + first, begin + last, net.products)
-    elif (last - first) * n < 3:  # groups of three would cost time here without a gain
-        for p in range(first * n, last * n):
-            net.products[p] = dot(net.vectors[p], x)
-    else:
-        dense_row_dots(net.vectors, x.rows.X[x.i], first * n, last * n, net.products)
-
-
-def _dot_slots_by_feature(net, x, first, last):
-    n = net.decay.size
-    dot_columns(net.vectors, x, (last - first) * n, (first * n,), net.products)
-
-
-@by_rows(dense=_dot_slots_by_place, sparse=_dot_slots_by_feature)
-def dot_slots(net: Network, x: Example, first: int, last: int) -> None:
-    """Write the products of `x` with slots `first` to `last` − 1 to `products`."""
-    n, n_slots = net.decay.size, net.known.shape[1]
-    for slot in range(first, last):
-        own = range(slot, net.products.size, n_slots)
-        for p in own if len(net.mixed) else range(slot * n, slot * n + n):
-            net.products[p] = dot(place(net, x.rows, p), x)
-
-
-def _axpy_slots_by_place(net, x, first, last):
-    n = net.decay.size
-    axpy_places(net, x, first * n, last * n)
-
-
-def _axpy_slots_by_feature(net, x, first, last):
-    n = net.decay.size
-    axpy_columns(net.vectors, x, (last - first) * n, (first * n,), net.steps)
-
-
-@by_rows(dense=_axpy_slots_by_place, sparse=_axpy_slots_by_feature)
-def axpy_slots(net: Network, x: Example, first: int, last: int) -> None:
-    """Add `x`, scaled by `steps`, to slots `first` to `last` − 1, stored by mode."""
-    n = net.decay.size
-    for p in range(first * n, last * n):
-        axpy(net.steps[p], x, place(net, x.rows, p))
-
-
-def _dot_pair_by_feature(net, x, slot, other):
-    n = net.decay.size
-    dot_columns(net.vectors, x, n, (slot * n, other * n), net.products)
-
-
-@by_rows(sparse=_dot_pair_by_feature)
-def dot_pair(net: Network, x: Example, slot: int, other: int) -> None:
-    """Write the products of `x` with two slots to `products`."""
-    dot_slots(net, x, slot, slot + 1)
-    dot_slots(net, x, other, other + 1)
-
-
-def _axpy_pair_by_feature(net, x, slot, other):
-    n = net.decay.size
-    axpy_columns(net.vectors, x, n, (slot * n, other * n), net.steps)
-
-
-@by_rows(sparse=_axpy_pair_by_feature)
-def axpy_pair(net: Network, x: Example, slot: int, other: int) -> None:
-    """Add `x`, scaled by `steps`, to two slots."""
-    axpy_slots(net, x, slot, slot + 1)
-    axpy_slots(net, x, other, other + 1)
-
-
-def _dot_node_by_either(net, node, x, first, last):
-    n_nodes = net.mixed.shape[0]
-    if n_nodes:
-        n = net.known.shape[1]
-        dense_row_dots(net.vectors, x.rows.X[x.i], node * n + first, node * n + last, net.products)
-    else:
-        dot_slots(net, x, first, last)
-
-
-def _dot_node_by_mode(net, node, x, first, last):  # noqa: ARG001
-    dot_slots(net, x, first, last)
-
-
-@by_rows(dense=_dot_node_by_either, sparse=_dot_node_by_mode)
-def dot_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
-    """Write the products of `x` with a node's slots `first` to `last` − 1 to `products`."""
-    if len(net.mixed):
-        n_slots = net.known.shape[1]
-        for p in range(node * n_slots + first, node * n_slots + last):
-            net.products[p] = dot(place(net, x.rows, p), x)
-    else:
-        dot_slots(net, x, first, last)
-
-
-def _axpy_node_by_either(net, node, x, first, last):
-    n_nodes = net.mixed.shape[0]
-    if n_nodes:
-        n = net.known.shape[1]
-        axpy_places(net, x, node * n + first, node * n + last)
-    else:
-        axpy_slots(net, x, first, last)
-
-
-def _axpy_node_by_mode(net, node, x, first, last):  # noqa: ARG001
-    axpy_slots(net, x, first, last)
-
-
-@by_rows(dense=_axpy_node_by_either, sparse=_axpy_node_by_mode)
-def axpy_node(net: Network, node: int, x: Example, first: int, last: int) -> None:
-    """Add `x` to a node's slots `first` to `last` − 1, with the planned steps."""
-    if len(net.mixed):
-        n_slots = net.known.shape[1]
-        for p in range(node * n_slots + first, node * n_slots + last):
-            axpy(net.steps[p], x, place(net, x.rows, p))
-    else:
-        axpy_slots(net, x, first, last)
-
-
-def threes_of(mixing: np.ndarray) -> tuple[SparseRows, np.ndarray]:
-    """Return each node's neighbours and their weights, three per row, and the node of each row.
-
-    If a node has exactly four, they are in one row: their sum is bit-identical.
-    """
-    node, neighbour = np.nonzero(mixing)
-    rank = np.arange(node.size) - np.searchsorted(node, node)
-    of_four = np.bincount(node)[node] == 4
-    begin = np.flatnonzero((rank % 3 == 0) & ~(of_four & (rank == 3)))
-    weights = mixing[node, neighbour]
-    links = SparseRows(np.append(begin, node.size), neighbour.astype(np.int32), weights)
-    return links, node[begin]
+@inlined
+def neighbours_mean(out, net, i, values):
+    """Fill in Σ_j a_ij ``values[j]``, the weighted mean of what node i's neighbours hold."""
+    for e in range(out.size):
+        out[e] = 0.0
+    for j in range(net.mixing.shape[0]):
+        a = net.mixing[i, j]
+        if a != 0.0:
+            for e in range(out.size):
+                out[e] += a * values[j, e]

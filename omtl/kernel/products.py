@@ -12,7 +12,7 @@ times as fast on dense rows, and sparse rows gain nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce, wraps
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from omtl.data.rows import DenseRows, Rows
-from omtl.kernel.inlining import by_rows, chosen, inlined, rows_kind
+from omtl.kernel.inlining import by_kind, by_rows, compiled_as, forms, inlined, rows_kind
 from omtl.kernel.rules import Example, row_at
 
 LANES = 8
@@ -92,15 +92,19 @@ def _lane_sums(
     return signature, generate
 
 
-@inlined
-def dense_dot(a, b):
-    """Return the inner product of two contiguous dense vectors."""
+def _dense_dot(a, b):
     n = a.size
     whole = n - n % BLOCK
     (total,) = _lane_sums((a,), (b,), whole)
     for k in range(whole, n):
         total += a[np.uint32(k)] * b[np.uint32(k)]
     return total
+
+
+@compiled_as(_dense_dot)
+def dense_dot(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the inner product of two contiguous dense vectors."""
+    return float(a @ b)
 
 
 @inlined
@@ -117,15 +121,19 @@ def dense_dots(u, v, w, x):
     return r, s, t
 
 
-@inlined
-def dense_weighed_square(weights, x):
-    """Return the sum of the squares of a dense vector, each times its weight."""
+def _dense_weighed_square(weights, x):
     n = x.size
     whole = n - n % BLOCK
     (total,) = _lane_sums((weights,), (x, x), whole)
     for k in range(whole, n):
         total += weights[np.uint32(k)] * x[np.uint32(k)] * x[np.uint32(k)]
     return total
+
+
+@compiled_as(_dense_weighed_square)
+def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
+    """Return the sum of the squares of a dense vector, each times its weight."""
+    return float(weights @ (x * x))
 
 
 @inlined
@@ -207,21 +215,19 @@ def _dense_dot_of(w, x):
     return dense_dot(w, x.rows.X[x.i])
 
 
-def dot(w: np.ndarray, x: Example) -> float:
-    """Return the inner product of a dense vector and `x`."""
-    if isinstance(x.rows, DenseRows):
-        return float(w @ x.rows.X[x.i])
-    part = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
-    return float(w[x.rows.indices[part]] @ x.rows.values[part])
-
-
 def _dot_of(w: Any, x: Any) -> Callable:
     if w.layout != "C":
         raise TypingError("dot needs contiguous vectors: keep each weight vector in one row")
     return _dense_dot_of if rows_kind(x) is DenseRows else sparse_dot
 
 
-chosen(dot, _dot_of)
+@partial(by_kind, otherwise=_dot_of)
+def dot(w: np.ndarray, x: Example) -> float:
+    """Return the inner product of `x` and a vector, or its task's of `omtl.kernel.vectors`."""
+    if isinstance(x.rows, DenseRows):
+        return float(w @ x.rows.X[x.i])
+    part = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
+    return float(w[x.rows.indices[part]] @ x.rows.values[part])
 
 
 def _dense_axpy(a, x, w):
@@ -257,44 +263,61 @@ def row_dot(x: Example, z: Example) -> float:
     return float(rows.values[mine][left] @ rows.values[its][right])
 
 
-def _dense_row_sum(x):
-    total = 0.0
-    for k in range(x.rows.X.shape[1]):
-        total += x.rows.X[x.i, k]
-    return total
+def each_feature(step: Callable) -> Any:
+    """Extend a step on one feature, ``step(f, value, …)``, to all of an example: ``(x, …)``."""
+    one = inlined(step)
+
+    def dense(x, *rest):
+        for f in range(x.rows.X.shape[1]):
+            one(f, x.rows.X[x.i, f], *rest)
+
+    def sparse(x, *rest):
+        for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+            one(np.uint32(x.rows.indices[e]), x.rows.values[e], *rest)
+
+    return wraps(step)(forms(dense, sparse))
 
 
-def _sparse_row_sum(x):
-    total = 0.0
-    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
-        total += x.rows.values[k]
-    return total
+def sum_of_features(term: Callable) -> Any:
+    """Extend a term of one feature, ``term(f, value, …)``, to its sum over an example."""
+    one = inlined(term)
+
+    def dense(x, *rest):
+        total = 0.0
+        for f in range(x.rows.X.shape[1]):
+            total += one(f, x.rows.X[x.i, f], *rest)
+        return total
+
+    def sparse(x, *rest):
+        total = 0.0
+        for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+            total += one(np.uint32(x.rows.indices[e]), x.rows.values[e], *rest)
+        return total
+
+    return wraps(term)(forms(dense, sparse))
 
 
-@by_rows(dense=_dense_row_sum, sparse=_sparse_row_sum)
-def row_sum(x: Example) -> float:
-    """Return the sum of the components of `x`."""
-    if isinstance(x.rows, DenseRows):
-        return float(x.rows.X[x.i].sum())
-    return float(x.rows.values[x.rows.indptr[x.i] : x.rows.indptr[x.i + 1]].sum())
+@sum_of_features
+def row_sum(f, value):  # noqa: ARG001
+    """Return the sum of the components of an example: ``row_sum(x)``."""
+    return value
 
 
-def _each_scaled(w, a):
+@inlined
+def rescale(w, a):
+    """Multiply a dense vector by `a`, in place."""
     for k in range(w.size):
         w[k] *= a
 
 
-def rescale(w: np.ndarray, a: float) -> None:
-    """Multiply a dense vector by `a`, in place."""
-    w *= a
-
-
-chosen(rescale, lambda *_: _each_scaled)
-
-
 @inlined
-def dense_row_dots(W, x, first, last, out):
-    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
+def forget(w):
+    """Set a vector to zero."""
+    for k in range(w.size):
+        w[k] = 0.0
+
+
+def _dense_row_dots(W, x, first, last, out):
     whole = last - (last - first) % 3
     for start in range(first, whole, 3):
         k = np.uint32(start)
@@ -303,16 +326,10 @@ def dense_row_dots(W, x, first, last, out):
         out[j] = dense_dot(W[j], x)
 
 
-def _dense_dot_three(u, v, w, x):
-    return dense_dots(u, v, w, x.rows.X[x.i])
-
-
-@by_rows(dense=_dense_dot_three)
-def dot_three(
-    u: np.ndarray, v: np.ndarray, w: np.ndarray, x: Example
-) -> tuple[float, float, float]:
-    """Return the inner products of three dense vectors and `x`."""
-    return dot(u, x), dot(v, x), dot(w, x)
+@compiled_as(_dense_row_dots)
+def dense_row_dots(W: np.ndarray, x: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
+    out[first:last] = W[first:last] @ x
 
 
 def _axpy_by_three(a, rows, which, n, w):

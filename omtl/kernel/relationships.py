@@ -8,19 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.network import Network, axpy_slots, dot_slots, network
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
+from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, side_by_side
 from omtl.kernel.small_matrices import inverse_power
+from omtl.kernel.vectors import add
 
 
 class Relationships(NamedTuple):
-    """The tasks' weight vectors divided by the rate (slots of one node), and their relation.
+    """The tasks' weight vectors divided by the rate, and their relation.
 
     Parameters
     ----------
-    net : Network
-        The weight vectors, w^k in slot k.
+    W : SideBySide
+        The weight vectors w^k.
     inverse : ndarray of shape (n_tasks, n_tasks or width)
         A⁻¹ for the next step.
     learnt : ndarray of shape (n_tasks, n_tasks or width)
@@ -46,7 +47,7 @@ class Relationships(NamedTuple):
         State of the random generator for active learning.
     """
 
-    net: Network
+    W: SideBySide
     inverse: np.ndarray
     learnt: np.ndarray
     gram: np.ndarray
@@ -67,7 +68,7 @@ def unrelated(
     m, width = learnt.shape
     alone = 1.0 if normalise else float(m)
     return Relationships(
-        net=network(shape._replace(mixing=np.ones((1, 1))), n_slots=m),
+        W=side_by_side(shape, m),
         inverse=alone * np.eye(m, width),
         learnt=learnt,
         gram=np.zeros((m, m)),
@@ -83,13 +84,6 @@ def unrelated(
 
 
 @inlined
-def slot_score(self, state, x):
-    """Return w^k·x."""
-    dot_slots(state.net, x, x.task, x.task + 1)
-    return self.rate * state.net.products[x.task]
-
-
-@inlined
 def errs(self, state, x, y, score):
     """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
     k = x.task
@@ -100,25 +94,25 @@ def errs(self, state, x, y, score):
         state.asked[k] += 1
     if y * score > self.margin:
         return False
-    dot_slots(state.net, x, 0, state.sums.size)
+    dot_all(state.W, x)
     for j in range(state.sums.size):
-        state.net.steps[j] = y * state.inverse[j, k]
+        state.W.steps[j] = y * state.inverse[j, k]
     return True
 
 
 @inlined
 def take(state, x, together):
     """Take the planned steps: of all tasks, or of the event's only."""
-    m, k = state.sums.size, x.task
-    scores, steps = state.net.products, state.net.steps
+    m = state.sums.size
+    scores, steps = state.W.products, state.W.steps
     for i in range(m):
         for j in range(m):
             product = steps[i] * scores[j] + steps[j] * scores[i]
             state.gram[i, j] += product + steps[i] * steps[j] * x.square_norm
     if together:
-        axpy_slots(state.net, x, 0, m)
+        add_all(state.W, x)
     else:
-        axpy_slots(state.net, x, k, k + 1)
+        add(state.W, steps[x.task], x)
 
 
 @inlined

@@ -43,17 +43,8 @@ from omtl.kernel.copies import (
 )
 from omtl.kernel.inlining import chosen, inlined
 from omtl.kernel.many_vectors import zero_vectors
-from omtl.kernel.norms import Norms
 from omtl.kernel.rules import Shape
-from omtl.kernel.vectors import (
-    GroupSparse,
-    NormedSum,
-    RoundSum,
-    Scaled,
-    group_sparse,
-    normed_sum,
-    scaled,
-)
+from omtl.kernel.vectors import Norms, RoundSum
 from omtl.util.errors import UserError
 
 Step = Callable[..., tuple[float, float]]
@@ -161,11 +152,10 @@ def new_pool(
         np.zeros((n_shared, m)),
         np.zeros((n_shared, m), dtype=np.int64),
     )
-    make: dict[type, Any] = {Scaled: scaled, GroupSparse: group_sparse, NormedSum: normed_sum}
     others: list[Any] = [
-        make[type(getattr(state, name))](one)._replace(
-            vectors=zero_vectors(n_own, n_own_features, shape.sparse)
-        )
+        type(getattr(state, name))
+        .zeros(one)
+        ._replace(vectors=zero_vectors(n_own, n_own_features, shape.sparse))
         for name in list(learner.shared_parts)[1:]
     ]
     return Pool((common, *others), np.zeros(n_shared), np.ones(n_shared), np.zeros((4, n_points)))

@@ -1,14 +1,15 @@
 """Weight vectors that are shrunk, thresholded or summed at the cost of a row's nonzeros.
 
 ==============  ====================================================================================
-`Scaled`        a vector per task; `shrink` divides one in O(1)
-`GroupSparse`   as Scaled, with the norm known in O(1); `add_and_threshold` keeps it exactly zero
+`Scaled`        a vector per task, divided in O(1)
+`GroupSparse`   as Scaled, with the norm known in O(1), and kept exactly zero where possible
 `NormedSum`     a sum per task, with the norm known in O(1)
 `RoundSum`      one scaled vector that adds the examples of a round at its end
 ==============  ====================================================================================
 
 All are dense arrays behind a scale: a vector that is divided in every round is multiplied out only
-when its scale is about to underflow.
+when its scale is about to underflow. The operations choose their form by the kind of vectors:
+`dot`, `add`, `shorten`, `close` and `square_norm`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
-from omtl.kernel.norms import Norms, keep_norm, unseen_square_norm, zero_norms
-from omtl.kernel.products import axpy, axpy_all, dot, dot_three, rescale, sum_of_squares
+from omtl.kernel.inlining import by_kind, by_rows, inlined
+from omtl.kernel.products import (
+    axpy,
+    axpy_all,
+    dot,
+    forget,
+    rescale,
+    sum_of_features,
+    sum_of_squares,
+)
 from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
+
+ROUNDING = 1e-15
+"""Bound on the relative error that one step adds to a squared norm."""
+
+WORST_ERROR = 1e-11
+"""A squared norm is recomputed if its relative error may exceed this."""
+
+
+class Norms(NamedTuple):
+    """Squared norms of vectors to which rows are added, by task.
+
+    They are updated from the products with the added rows, in O(1) per step. Where cancellation may
+    have lost digits (`error` is a bound), they are recomputed; `unseen` is the part in features
+    that the rows no longer have (each occurs in one example only, so it never cancels).
+    """
+
+    square: np.ndarray
+    unseen: np.ndarray
+    error: np.ndarray
 
 
 class Scaled(NamedTuple):
@@ -32,6 +59,11 @@ class Scaled(NamedTuple):
 
     vectors: np.ndarray
     scale: np.ndarray
+
+    @classmethod
+    def zeros(cls, shape: Shape) -> Scaled:
+        """Return a zero vector for each task."""
+        return cls(np.zeros((shape.n_tasks, shape.n_features)), np.ones(shape.n_tasks))
 
 
 class GroupSparse(NamedTuple):
@@ -46,6 +78,11 @@ class GroupSparse(NamedTuple):
     norms: Norms
     product: np.ndarray
 
+    @classmethod
+    def zeros(cls, shape: Shape) -> GroupSparse:
+        """Return a zero vector for each task."""
+        return cls(*Scaled.zeros(shape), zero_norms(shape.n_tasks), np.zeros(1))
+
 
 class NormedSum(NamedTuple):
     """Sums of rows; ``norm[k]`` is that of sum k at the end of the last round.
@@ -57,6 +94,12 @@ class NormedSum(NamedTuple):
     norms: Norms
     norm: np.ndarray
     product: np.ndarray
+
+    @classmethod
+    def zeros(cls, shape: Shape) -> NormedSum:
+        """Return an empty sum for each task."""
+        m = shape.n_tasks
+        return cls(np.zeros((m, shape.n_features)), zero_norms(m), np.zeros(m), np.zeros(1))
 
 
 class RoundSum(NamedTuple):
@@ -70,66 +113,84 @@ class RoundSum(NamedTuple):
     label: np.ndarray
     example: np.ndarray
 
-
-def scaled(shape: Shape) -> Scaled:
-    """Return a zero vector for each task."""
-    return Scaled(np.zeros((shape.n_tasks, shape.n_features)), np.ones(shape.n_tasks))
-
-
-def group_sparse(shape: Shape) -> GroupSparse:
-    """Return a zero vector for each task."""
-    m, d = shape.n_tasks, shape.n_features
-    return GroupSparse(np.zeros((m, d)), np.ones(m), zero_norms(m), np.zeros(1))
+    @classmethod
+    def zeros(cls, shape: Shape) -> RoundSum:
+        """Return a zero vector with nothing to add."""
+        m = shape.n_tasks
+        return cls(np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
 
 
-def normed_sum(shape: Shape) -> NormedSum:
-    """Return an empty sum for each task."""
-    m = shape.n_tasks
-    return NormedSum(np.zeros((m, shape.n_features)), zero_norms(m), np.zeros(m), np.zeros(1))
-
-
-def round_sum(shape: Shape) -> RoundSum:
-    """Return a zero vector with nothing to add."""
-    m = shape.n_tasks
-    return RoundSum(
-        np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64)
-    )
+def zero_norms(n_tasks: int) -> Norms:
+    """Return the norms of zero vectors."""
+    return Norms(np.zeros(n_tasks), np.zeros(n_tasks), np.zeros(n_tasks))
 
 
 # Products
 
 
-@inlined
-def dot_sum(u, p, q, k, x):
-    """Return (u + p_k + q_k)·x of a RoundSum, Scaled and GroupSparse vectors."""
-    k = np.uint32(k)
-    q.product[0] = 0.0
-    if q.norms.square[k] != 0.0:
-        common, own, sparse = dot_three(u.vector, p.vectors[k], q.vectors[k], x)
-        q.product[0] = q.scale[k] * sparse
-    else:
-        common, own = dot(u.vector, x), dot(p.vectors[k], x)
-    return u.scale[0] * common + p.scale[k] * own + q.product[0]
+@dot.of(RoundSum)
+def _dot_round_sum(w, x):
+    return w.scale[0] * dot(w.vector, x)
 
 
-@inlined
-def dot_normed(w, k, x):
-    """Return the product of `x` and sum k."""
+@dot.of(Scaled)
+def _dot_scaled(w, x):
+    k = np.uint32(x.task)
+    return w.scale[k] * dot(w.vectors[k], x)
+
+
+@dot.of(GroupSparse)
+def _dot_group_sparse(w, x):
+    k = np.uint32(x.task)
+    w.product[0] = 0.0
+    if w.norms.square[k] != 0.0:
+        w.product[0] = w.scale[k] * dot(w.vectors[k], x)
+    return w.product[0]
+
+
+@dot.of(NormedSum)
+def _dot_normed_sum(w, x):
+    k = np.uint32(x.task)
     w.product[0] = 0.0
     if w.norms.square[k] != 0.0:
         w.product[0] = dot(w.vectors[k], x)
     return w.product[0]
 
 
-# Scaled
+# Steps
 
 
-@inlined
-def add_and_shrink(w, y, step, x):
-    """Set the task's w_k to (w_k + a y x) / divisor, where `step` is a and the divisor."""
+@by_kind
+def add(w, y, x, step):
+    """Take the step of an example: add a y x to its task's w_k, then shorten w_k by b.
+
+    `step` is a and b; a `NormedSum`, which has no step, adds y x, and a `RoundSum` notes y x, to be
+    added at the end of the round. This costs O(1) if a `GroupSparse` vector stays zero.
+    """
     k, (a, divisor) = x.task, step
     axpy(a * y / w.scale[k], x, w.vectors[k])
     shrink(w, k, divisor)
+
+
+@add.of(GroupSparse)
+def _add_group_sparse(w, y, x, step):
+    k, (a, threshold) = np.uint32(x.task), step
+    if not stays_zero(w, k, a * y, x, threshold):
+        axpy(a * y / w.scale[k], x, w.vectors[k])
+        threshold_sum(w, k, a * y, x, threshold, w.product[0])
+
+
+@add.of(NormedSum)
+def _add_normed_sum(w, y, x):
+    k = np.uint32(x.task)
+    axpy(y, x, w.vectors[k])
+    follow_norm(w, k, 1.0, y, x, w.product[0])
+
+
+@add.of(RoundSum)
+def _add_round_sum(w, y, x):
+    w.label[np.uint32(x.task)] = y
+    w.example[np.uint32(x.task)] = x.i
 
 
 @inlined
@@ -148,25 +209,10 @@ def multiply_out(w, k):
     w.scale[k] = 1.0
 
 
-# GroupSparse
-
-
 @inlined
 def stays_zero(w, k, a, x, threshold):
-    """Return whether w_k is zero and would stay zero after `add_and_threshold`."""
+    """Return whether w_k is zero and would stay zero after a step."""
     return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
-
-
-@inlined
-def add_and_threshold(w, y, step, x):
-    """Set the task's w_k to max(0, 1 − b / ‖v‖) v, v = w_k + a y x; `step` is a and b.
-
-    This costs O(1) if w_k stays zero.
-    """
-    k, (a, threshold) = np.uint32(x.task), step
-    if not stays_zero(w, k, a * y, x, threshold):
-        axpy(a * y / w.scale[k], x, w.vectors[k])
-        threshold_sum(w, k, a * y, x, threshold, w.product[0])
 
 
 @inlined
@@ -176,11 +222,14 @@ def threshold_sum(w, k, a, x, threshold, product):
     cut_norm(w, k, threshold)
 
 
-@inlined
-def shorten(w, k, threshold):
-    """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k, unless it is zero."""
+shorten = by_kind(shrink)
+"""Divide w_k; of a `GroupSparse` vector, reduce the norm, to at least 0: ``shorten(w, k, by)``."""
+
+
+@shorten.of(GroupSparse)
+def _shorten_group_sparse(w, k, by):
     if w.norms.square[k] != 0.0:
-        cut_norm(w, k, threshold)
+        cut_norm(w, k, by)
 
 
 @inlined
@@ -202,63 +251,30 @@ def cut_norm(w, k, threshold):
         multiply_out(w, k)
 
 
-@inlined
-def follow_norm(w, k, scale, a, x, product):
-    """Update the norm of vector k, to which `a` times an example was added."""
-    unseen = unseen_square_norm(x)
-    keep_norm(w.norms, k, scale, w.vectors[k], a, product, x.square_norm, unseen)
+@by_kind
+def close(w, rows):  # noqa: ARG001
+    """End a round: store the norms of the sums, or take the step of a `RoundSum` w.
+
+    That is w ← (w + a Σ y x) / b over the round's examples: ``close(w, rows, (a, b))``.
+    """
+    for k in range(w.norm.size):
+        note_norm(w, k)
 
 
-@inlined
-def forget(w):
-    """Set a vector to zero."""
-    for k in range(w.size):
-        w[k] = 0.0
-
-
-# NormedSum
-
-
-@inlined
-def add_normed(w, a, x):
-    """Add `a` times an example to its task's sum, and update the norm."""
-    k = np.uint32(x.task)
-    axpy(a, x, w.vectors[k])
-    follow_norm(w, k, 1.0, a, x, w.product[0])
+@close.of(RoundSum)
+def _close_round_sum(w, rows, step):
+    a, divisor = step
+    add_round(w, a, rows)
+    w.scale[0] /= divisor
+    if w.scale[0] < SMALLEST_SCALE:
+        rescale(w.vector, w.scale[0])
+        w.scale[0] = 1.0
 
 
 @inlined
 def note_norm(w, k):
     """Store the norm of sum k at the end of a round."""
-    w.norm[k] = math.sqrt(max(0.0, w.norms.square[k]))
-
-
-@inlined
-def note_norms(w):
-    """Store the norms of all sums at the end of a round."""
-    for k in range(w.norm.size):
-        note_norm(w, k)
-
-
-# RoundSum
-
-
-@inlined
-def add_later(u, y, x):
-    """Schedule y times an example, to be added at the end of the round."""
-    u.label[np.uint32(x.task)] = y
-    u.example[np.uint32(x.task)] = x.i
-
-
-@inlined
-def close_sum(u, step, rows):
-    """Set u to (u + a Σ y x) / divisor over the round's examples; `step` is a and the divisor."""
-    a, divisor = step
-    add_round(u, a, rows)
-    u.scale[0] /= divisor
-    if u.scale[0] < SMALLEST_SCALE:
-        rescale(u.vector, u.scale[0])
-        u.scale[0] = 1.0
+    w.norm[k] = math.sqrt(square_norm(w, k))
 
 
 @inlined
@@ -278,30 +294,49 @@ def add_round(u, a, rows):
 # Norms
 
 
-@inlined
-def square_of_sum(a, u):
-    """Return a ‖u‖² of a RoundSum, in O(n_features)."""
-    return a * u.scale[0] ** 2 * sum_of_squares(u.vector)
-
-
-@inlined
-def square_of_scaled(a, w, k):
-    """Return a ‖w_k‖², in O(n_features)."""
-    return a * w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
-
-
-@inlined
-def square_of_normed(w, k):
-    """Return the squared norm of a vector with a tracked norm, in O(1)."""
+@by_kind
+def square_norm(w, k):
+    """Return ‖w_k‖², in O(1) if the norm is tracked, and otherwise in O(n_features)."""
     return max(0.0, w.norms.square[k])
 
 
+@square_norm.of(Scaled)
+def _square_norm_scaled(w, k):
+    return w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
+
+
+@square_norm.of(RoundSum)
+def _square_norm_round_sum(w, k):
+    return w.scale[k] ** 2 * sum_of_squares(w.vector)
+
+
 @inlined
-def penalty_of_sum(weights, u, p, q):
-    """Return α/2 ‖u‖² + β/2 Σ‖p_k‖² + γ Σ‖q_k‖, with u, p and q as in `dot_sum`."""
-    alpha, beta, gamma = weights
-    total = square_of_sum(0.5 * alpha, u)
-    for k in range(u.label.size):
-        total += square_of_scaled(0.5 * beta, p, k)
-        total += gamma * math.sqrt(square_of_normed(q, k))
-    return total
+def follow_norm(w, k, scale, a, x, product):
+    """Update the norm of w_k = scale · vector, to which `a` times an example was added.
+
+    `product` is w_k·x before the addition.
+    """
+    norms, cross, fresh = w.norms, 2.0 * a * product, a * a * x.square_norm
+    norms.unseen[k] += a * a * unseen_square_norm(x)
+    norms.error[k] += ROUNDING * (norms.square[k] + abs(cross) + fresh)
+    norms.square[k] += cross + fresh
+    if norms.error[k] > WORST_ERROR * norms.square[k]:
+        norms.square[k] = scale * scale * sum_of_squares(w.vectors[k]) + norms.unseen[k]
+        norms.error[k] = ROUNDING * norms.square[k]
+
+
+@sum_of_features
+def row_square(f, value):  # noqa: ARG001
+    """Return the sum of the squares of an example's features: ``row_square(x)``."""
+    return value * value
+
+
+def _none_unseen(x):  # noqa: ARG001
+    return 0.0
+
+
+@by_rows(dense=_none_unseen)
+def unseen_square_norm(x):
+    """Return the part of a row's squared norm in features that the rows do not have."""
+    rest = x.square_norm - row_square(x)
+    return rest if rest > WORST_ERROR * x.square_norm else 0.0

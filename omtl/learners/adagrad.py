@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.by_feature import adaptive_axpy
-from omtl.kernel.products import dot
+from omtl.kernel.products import dot, each_feature
 from omtl.kernel.rules import Example, Shape
 
 
@@ -16,6 +15,15 @@ class Adapted(NamedTuple):
 
     w: np.ndarray
     square: np.ndarray
+
+
+@each_feature
+def adapt(f, value, a, w, square):
+    """Add the squares of `x` to `square`, then a x_f / √square_f to each ``w[f]``."""
+    # No branch, and a quotient that cannot raise, so that it is vectorised.
+    total = square[f] + value * value
+    square[f] = total
+    w[f] += np.divide(a * value, np.sqrt(total if total > 0.0 else 1.0))
 
 
 class AdaGrad(NamedTuple):
@@ -56,5 +64,5 @@ class AdaGrad(NamedTuple):
         if y * score >= 1.0:
             return False
         k = 0 if self.pooled else x.task
-        adaptive_axpy(self.eta * y, x, state.w[k], state.square[k])
+        adapt(x, self.eta * y, state.w[k], state.square[k])
         return True

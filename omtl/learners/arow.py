@@ -62,5 +62,5 @@ class AROW(NamedTuple):
         # Features of no other example are only in the row's norm, with variance 1.
         v = x.square_norm - weighed_square(state.drop[k], x)
         beta = 1.0 / (max(v, 0.0) + self.r)
-        update_posterior(beta * loss * y, beta, x, state.w[k], state.drop[k])
+        update_posterior(x, beta * loss * y, beta, state.w[k], state.drop[k])
         return True

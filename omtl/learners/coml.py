@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from omtl.kernel.pulled import Pulled, add_to_common, common_dot, pull_and_add, pulled, pulled_dot
+from omtl.kernel.pulled import Pulled, add_to_common, pull_and_add, pulled, pulled_dot
 from omtl.kernel.rules import Example, Shape
 
 
@@ -49,7 +49,7 @@ class COML(NamedTuple):
 
     def update(self, state: Pulled, x: Example, y: float, score: float) -> bool:
         """Take the personal step, then the global one."""
-        common = common_dot(state)
+        common = state.W.products[state.pull.size]
         changed = False
         if self.every_round or y * score < 1.0:
             changed = y * score < 1.0 or self.mu > 0.0

@@ -11,34 +11,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import (
-    Pairs,
-    Steps,
-    defer_hinge_step,
-    defer_step,
-    forget_steps,
-    move_steps,
-    no_pairs,
-    no_steps,
-    pair_dot,
-)
+from omtl.kernel.deferred import Pairs, Steps, kept, later, no_pairs, no_steps, pair_dot
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import softmax_of_losses
-from omtl.kernel.network import Network, combine, network
-from omtl.kernel.nodes import (
-    Nodes,
-    add_step,
-    all_nodes_dot,
-    all_slots_axpy,
-    all_slots_dot,
+from omtl.kernel.network import (
+    Network,
+    NodeVectors,
+    add_node,
+    combine,
+    dot_node,
+    dot_nodes,
     neighbours_mean,
+    network,
+    node_add,
     node_dot,
-    node_dots,
-    nodes,
     require_a_node_a_task,
-    share_step,
 )
-from omtl.kernel.rules import Example, Shape, row_at, rules_of
+from omtl.kernel.products import forget
+from omtl.kernel.rules import Example, Shape, rules_of
+
+
+class Nodes(NamedTuple):
+    """The nodes' weight vectors, and the steps that they take at the end of the round."""
+
+    net: Network | NodeVectors
+    steps: Steps
 
 
 class NS(NamedTuple):
@@ -70,7 +67,7 @@ class NS(NamedTuple):
         """Return zero weights, one slot per node."""
         require_a_node_a_task("NS", shape)
         mixing = (1.0 - self.strength) * np.eye(shape.n_tasks) + self.strength * shape.mixing
-        return nodes(shape._replace(mixing=mixing), n_slots=1)
+        return Nodes(network(shape._replace(mixing=mixing), 1), no_steps(shape.n_tasks))
 
     def open_round(self, state: Nodes, rows: Any) -> None:
         """Let each node combine its neighbours' vectors (eq. 14)."""
@@ -78,17 +75,22 @@ class NS(NamedTuple):
 
     def score(self, state: Nodes, x: Example) -> float:
         """Return v_k·x at the node of task k."""
-        return node_dot(state.net, x.task, 0, x)
+        return node_dot(state.net, x.task, (0,), x)
 
     def update(self, state: Nodes, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step until the end of the round."""
-        return defer_hinge_step(state.steps, self.eta, x, y, score)
+        if y * score >= 1.0:
+            return False
+        later(state.steps, self.eta * y, x)
+        return True
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add the steps, at the node of each task (eq. 15)."""
         for k in range(state.steps.weight.size):
-            add_step(state.steps, k, rows, state.net, k, 0)
-        forget_steps(state.steps)
+            a, x = kept(state.steps, k, rows)
+            if a != 0.0:
+                node_add(state.net, x.task, (0,), (a,), x)
+        forget(state.steps.weight)
 
 
 @rules_of(NS)
@@ -112,26 +114,31 @@ class DST(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights, one slot per task at every node."""
-        return nodes(shape, n_slots=shape.n_tasks)
+        return Nodes(network(shape, shape.n_tasks), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, x: Example) -> float:
         """Return v_i^k·x."""
-        return node_dot(state.net, x.node, x.task, x)
+        return node_dot(state.net, x.node, (x.task,), x)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
         for k in range(state.steps.weight.size):
-            add_step(state.steps, k, rows, state.net, state.steps.node[k], k)
-        forget_steps(state.steps)
+            a, x = kept(state.steps, k, rows)
+            if a != 0.0:
+                node_add(state.net, x.node, (x.task,), (a,), x)
+        forget(state.steps.weight)
 
 
 @inlined
-def add_related(net, rows, steps, b):
+def add_related(net, steps, b, rows):
     """Add B⁻¹ times each step (eq. 10): to its task's slot, and to the one that all tasks share."""
     m = steps.weight.size
     for k in range(m):
-        part = steps.weight[k] / (1.0 + b)
-        share_step(steps, k, part, part * b / m, rows, net)
+        a, x = kept(steps, k, rows)
+        if a != 0.0:
+            own = a / (1.0 + b)
+            node_add(net, x.node, (k, m), (own, own * b / m), x)
+    forget(steps.weight)
 
 
 @rules_of(NS)
@@ -162,17 +169,16 @@ class DOM1(NamedTuple):
 
     def new_state(self, shape: Shape) -> Nodes:
         """Return zero weights: one slot per task and a shared one at every node."""
-        return nodes(shape, n_slots=shape.n_tasks + 1)
+        return Nodes(network(shape, shape.n_tasks + 1), no_steps(shape.n_tasks))
 
     def score(self, state: Nodes, x: Example) -> float:
         """Return v_i^k·x (line 9)."""
-        shared = state.steps.weight.size
-        return node_dots(state.net, x.node, x.task, shared, x)
+        m = state.steps.weight.size
+        return node_dot(state.net, x.node, (x.task, m), x)
 
     def close_round(self, state: Nodes, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
-        add_related(state.net, rows, state.steps, self.b)
-        forget_steps(state.steps)
+        add_related(state.net, state.steps, self.b, rows)
 
 
 class Relations(NamedTuple):
@@ -183,7 +189,7 @@ class Relations(NamedTuple):
     with which task j learns from an example.
     """
 
-    net: Network
+    net: Network | NodeVectors
     steps: Steps
     believed: np.ndarray
     learnt: np.ndarray
@@ -246,9 +252,9 @@ class DOM2(NamedTuple):
     def score(self, state: Relations, x: Example) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         if self.by_node:
-            all_nodes_dot(state.net, x.task, x, state.scores)
+            dot_nodes(state.net, x.task, x, state.scores)
             return state.scores[x.node]
-        all_slots_dot(state.net, x.node, x, state.scores)
+        dot_node(state.net, x.node, x, state.scores)
         return state.scores[x.task]
 
     def update(self, state: Relations, x: Example, y: float, score: float) -> bool:
@@ -257,20 +263,19 @@ class DOM2(NamedTuple):
         softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
         state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
-        defer_step(state.steps, self.eta * y if learns else 0.0, x)
+        later(state.steps, self.eta * y if learns else 0.0, x)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
         """Add η y B φ (line 15), and only then make the learnt rows visible."""
         steps, passed_on, m = state.steps, state.passed_on, state.scores.size
         for k in range(m):
-            if steps.weight[k] != 0.0:
-                i = steps.node[k]
+            a, x = kept(steps, k, rows)
+            if a != 0.0:  # row or column k of B_i (line 6)
                 B_hat = state.believed[:, k] if self.by_row else state.believed[:, :, k]
-                neighbours_mean(passed_on, state.net, i, B_hat)  # row or column k of B_i (line 6)
-                x = row_at(rows, steps.example[k])
-                all_slots_axpy(steps.weight[k], passed_on, x, state.net, i)
-        forget_steps(steps)
+                neighbours_mean(passed_on, state.net, x.node, B_hat)
+                add_node(state.net, x.node, a, passed_on, x)
+        forget(steps.weight)
         for k in range(m):
             for j in range(m):  # as before where task k had no example
                 state.believed[steps.node[k], k, j] = state.learnt[k, j]
@@ -283,7 +288,7 @@ class DualSum(NamedTuple):
     stored separately until they are combined.
     """
 
-    net: Network
+    net: Network | NodeVectors
     rounds: np.ndarray
     last: Steps
     fresh: Steps
@@ -328,21 +333,27 @@ class DA(NamedTuple):
     def score(self, state: DualSum, x: Example) -> float:
         """Return w_i^k·x."""
         i, k, m = x.node, x.task, state.last.weight.size
-        z = node_dots(state.net, i, k, m, x)
+        z = node_dot(state.net, i, (k, m), x)
         for j in range(m):
-            if state.last.weight[j] != 0.0 and state.last.node[j] == i:  # g_i of eq. 22, in full
+            a, before = kept(state.last, j, x.rows)
+            if a != 0.0 and before.node == i:  # g_i of eq. 22, in full
                 related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)  # eq. 25
-                product = pair_dot(state.pairs, row_at(x.rows, state.last.example[j]), x)
-                z += state.last.weight[j] * related * product
+                z += a * related * pair_dot(state.pairs, before, x)
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
     def update(self, state: DualSum, x: Example, y: float, score: float) -> bool:
         """Keep the gradient until the end of the round."""
-        return defer_hinge_step(state.fresh, 1.0, x, y, score)
+        if y * score >= 1.0:
+            return False
+        later(state.fresh, y, x)
+        return True
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
-        add_related(state.net, rows, state.last, self.b)
-        move_steps(state.fresh, state.last)
+        add_related(state.net, state.last, self.b, rows)
+        for k in range(state.fresh.weight.size):
+            step, x = kept(state.fresh, k, rows)
+            later(state.last, step, x)
+        forget(state.fresh.weight)
         combine(state.net, rows)
         state.rounds[0] += 1.0

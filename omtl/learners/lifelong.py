@@ -17,10 +17,11 @@ import numpy as np
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import hinge
-from omtl.kernel.many_vectors import axpy_one, dot_first, zero_vectors
+from omtl.kernel.many_vectors import zero_vectors
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Example, Shape
+from omtl.kernel.side_by_side import dot_first
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -315,7 +316,7 @@ class AKLO(NamedTuple):
             state.losses[c, j] += error(self.loss, y, state.scale[j] * state.product[j])
         fired = learns(self.margin, y, state.scale[c] * state.product[c])
         if fired:
-            axpy_one(y, x, state.column[k], state.total)
+            axpy(y, x, state.total[c])
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))

@@ -80,7 +80,7 @@ class MultiTaskAROW(NamedTuple):
         dropped += (1.0 - c) * weighed_square(state.drop[k], x)
         beta = 1.0 / (max(x.square_norm - dropped, 0.0) + self.r)
         a = beta * loss * y
-        update_posterior(a * math.sqrt(c), beta * c, x, state.w[-1], state.drop[-1])
+        update_posterior(x, a * math.sqrt(c), beta * c, state.w[-1], state.drop[-1])
         own = 1.0 - c
-        update_posterior(a * math.sqrt(own), beta * own, x, state.w[k], state.drop[k])
+        update_posterior(x, a * math.sqrt(own), beta * own, state.w[k], state.drop[k])
         return True

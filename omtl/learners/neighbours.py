@@ -12,21 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.nodes import require_a_node_a_task
+from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.task_vectors import (
-    TaskVectors,
-    add_to_task,
-    dot_tasks,
-    product,
-    task_vectors,
-)
+from omtl.kernel.side_by_side import SideBySide, dot_all, side_by_side
+from omtl.kernel.vectors import add
 
 
 class Neighbourhoods(NamedTuple):
     """The agents' sums of steps, their weights for each other, and their numbers of examples."""
 
-    s: TaskVectors
+    s: SideBySide
     M: np.ndarray
     seen: np.ndarray
 
@@ -75,14 +70,14 @@ class NeighbourhoodMT(NamedTuple):
         K = shape.n_tasks
         require_a_node_a_task("NeighbourhoodMT", shape)
         M = worth(shape.mixing, self.b)
-        return Neighbourhoods(task_vectors(shape), M / M.diagonal().mean(), np.zeros(K))
+        return Neighbourhoods(side_by_side(shape, K), M / M.diagonal().mean(), np.zeros(K))
 
     def score(self, state: Neighbourhoods, x: Example) -> float:
         """Return w_i·x."""
-        dot_tasks(state.s, x)
+        dot_all(state.s, x)
         total = 0.0
         for k in range(state.seen.size):
-            total += state.M[x.task, k] * product(state.s, k)
+            total += state.M[x.task, k] * state.s.products[k]
         return total
 
     def update(self, state: Neighbourhoods, x: Example, y: float, score: float) -> bool:
@@ -91,5 +86,5 @@ class NeighbourhoodMT(NamedTuple):
         state.seen[k] += 1.0
         if y * score >= 1.0:
             return False
-        add_to_task(state.s, k, self.eta * y / math.sqrt(state.seen[k]), x)
+        add(state.s, self.eta * y / math.sqrt(state.seen[k]), x)
         return True

@@ -36,14 +36,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.products import BLOCK, row_sum
+from omtl.kernel.products import BLOCK, dot, row_sum
 from omtl.kernel.relationships import (
     Relationships,
     add_gram,
     compare,
     errs,
     find_covariance,
-    slot_score,
     take,
     unrelated,
     use,
@@ -98,7 +97,7 @@ class OMTLCovariance(NamedTuple):
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, x)
+        return self.rate * dot(state.W, x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
@@ -114,7 +113,7 @@ class OMTLCovariance(NamedTuple):
         total = row_sum(x)
         for j in range(state.sums.size):
             if together or j == x.task:
-                state.sums[j] += state.net.steps[j] * total
+                state.sums[j] += state.W.steps[j] * total
         take(state, x, together)
         return True
 
@@ -161,7 +160,7 @@ class OMTLBatchOpt(NamedTuple):
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, x)
+        return self.rate * dot(state.W, x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
@@ -227,7 +226,7 @@ class OMTLLogDet(NamedTuple):
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, x)
+        return self.rate * dot(state.W, x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
@@ -287,7 +286,7 @@ class OMTLVonNeumann(NamedTuple):
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return slot_score(self, state, x)
+        return self.rate * dot(state.W, x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""

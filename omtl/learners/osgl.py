@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, defer_step, no_steps, take_steps
+from omtl.kernel.deferred import Steps, kept, later, no_steps
 from omtl.kernel.p_norms import divide_by_norm, least_multiplier, power
-from omtl.kernel.products import dot
+from omtl.kernel.products import axpy, dot, forget
 from omtl.kernel.rules import Example, Shape, rules_of
 
 
@@ -67,17 +67,19 @@ class OSGL(NamedTuple):
         state.loss[k], state.square_norm[k] = max(0.0, 1.0 - y * score), x.square_norm
         if state.loss[k] == 0.0:
             return False
-        defer_step(state.steps, y, x)
+        later(state.steps, y, x)
         return True
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         divide_by_norm(state.loss, self.r)  # ℓ / ‖ℓ‖_r
         for k in range(state.loss.size):
-            tau = self.C * power(state.loss[k], self.r - 1.0)
-            state.steps.weight[k] *= tau
-        take_steps(state.steps, rows, state.w)
-        state.loss.fill(0.0)
+            y, x = kept(state.steps, k, rows)
+            if y != 0.0:
+                tau = self.C * power(state.loss[k], self.r - 1.0)
+                axpy(tau * y, x, state.w[k])
+        forget(state.steps.weight)
+        forget(state.loss)
 
 
 @rules_of(OSGL)
@@ -106,7 +108,9 @@ class OSGLImplicit(NamedTuple):
         """Take the steps of all tasks with a loss."""
         mu = least_multiplier(state.loss, state.square_norm, self.C)
         for k in range(state.loss.size):
-            tau = state.loss[k] / (state.square_norm[k] + mu)
-            state.steps.weight[k] *= tau
-        take_steps(state.steps, rows, state.w)
-        state.loss.fill(0.0)
+            y, x = kept(state.steps, k, rows)
+            if y != 0.0:
+                tau = state.loss[k] / (state.square_norm[k] + mu)
+                axpy(tau * y, x, state.w[k])
+        forget(state.steps.weight)
+        forget(state.loss)

@@ -16,18 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Given, forget_examples, keep_example, nothing_given
+from omtl.kernel.deferred import Steps, kept, later, no_steps
 from omtl.kernel.distributions import normalise, softmax
 from omtl.kernel.inlining import method
-from omtl.kernel.losses import any_loss
+from omtl.kernel.losses import any_loss, hinge
+from omtl.kernel.products import dot, forget
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.task_vectors import (
-    TaskVectors,
-    add_combinations,
-    dot_task,
-    hinge_losses,
-    task_vectors,
-)
+from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, side_by_side
 
 
 class Attentions(NamedTuple):
@@ -35,15 +30,17 @@ class Attentions(NamedTuple):
 
     Parameters
     ----------
-    W : TaskVectors
+    W : SideBySide
         The weight vectors w_k.
     P : ndarray of shape (n_tasks, n_tasks)
         Row p_k, a distribution, is task k's attention to all tasks.
     logit : ndarray of shape (n_tasks, n_tasks)
         OSMTL-e: the logarithm of P up to a constant per row, which does not underflow. OSMTL-t: P
         before it is normalised.
-    given : Given
-        The round's examples, and which tasks learn at its end.
+    given : Steps
+        The round's examples x_j, and their labels as weights.
+    learns : ndarray of shape (n_tasks,), bool
+        Whether a task learns at the end of the round.
     loss, taken : ndarray of shape (n_tasks, n_tasks)
         ℓ_kj of the round, and the multiple of x_j that is added to w_k.
     steps : ndarray of shape (n_tasks,), int64
@@ -52,10 +49,11 @@ class Attentions(NamedTuple):
         C and α.
     """
 
-    W: TaskVectors
+    W: SideBySide
     P: np.ndarray
     logit: np.ndarray
-    given: Given
+    given: Steps
+    learns: np.ndarray
     loss: np.ndarray
     taken: np.ndarray
     steps: np.ndarray
@@ -110,10 +108,11 @@ class OSMTLExponential(NamedTuple):
         if self.by_horizon:  # footnote 2
             C, alpha = C * (1.0 + root) / root**2, alpha * root / (1.0 + root)
         return Attentions(
-            W=task_vectors(shape),
+            W=side_by_side(shape, m),
             P=np.full((m, m), 1.0 / m),
             logit=np.zeros((m, m)),
-            given=nothing_given(m),
+            given=no_steps(m),
+            learns=np.zeros(m, dtype=np.bool_),
             loss=np.zeros((m, m)),
             taken=np.zeros((m, m)),
             steps=np.zeros(m, dtype=np.int64),
@@ -122,20 +121,27 @@ class OSMTLExponential(NamedTuple):
 
     def score(self, state: Attentions, x: Example) -> float:
         """Return w_k·x."""
-        return dot_task(state.W, x.task, x)
+        return dot(state.W, x)
 
     def update(self, state: Attentions, x: Example, y: float, score: float) -> bool:
         """Keep the example for the end of the round."""
         margin = 1.0 if self.any_task else self.margin
         learns = not y * score > margin if margin == 0.0 else y * score < margin
-        keep_example(state.given, x, y, learns)
+        later(state.given, y, x)
+        state.learns[x.task] = learns
         return learns
 
     def close_round(self, state: Attentions, rows: Any) -> None:
         """Take the steps of the weights and of the attentions."""
-        label, learns = state.given.label, state.given.learns
+        W, label, learns = state.W, state.given.weight, state.learns
         C, alpha = state.rates[0], state.rates[1]
-        hinge_losses(state.W, rows, state.given, state.loss)
+        state.loss.fill(0.0)
+        for j in range(label.size):
+            y, x = kept(state.given, j, rows)
+            if y != 0.0:
+                dot_all(W, x)
+                for k in range(label.size):
+                    state.loss[k, j] = hinge(y, W.products[k])
         for k in range(label.size):
             if self.any_task:
                 learns[k] = any_loss(state.loss[k])
@@ -147,8 +153,14 @@ class OSMTLExponential(NamedTuple):
             if learns[k]:
                 attend(self, state, k)
                 state.steps[k] += 1
-        add_combinations(state.W, state.taken, rows, state.given.example)  # eq. 9
-        forget_examples(state.given)
+        for j in range(label.size):  # eq. 9
+            y, x = kept(state.given, j, rows)
+            if y != 0.0:
+                for k in range(label.size):
+                    W.steps[k] = state.taken[k, j]
+                add_all(W, x)
+        forget(label)
+        learns.fill(False)
 
     def attend(self, state: Attentions, k: int) -> None:
         """Multiply p_kj by exp(−C (1 − α) ℓ_kj / λ), and normalise (eq. 11)."""

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
-from omtl.kernel.products import dot
 from omtl.kernel.rules import Example, Shape
 from omtl.kernel.sharing import shareable, unscaled
 from omtl.kernel.vectors import (
@@ -21,24 +20,11 @@ from omtl.kernel.vectors import (
     NormedSum,
     RoundSum,
     Scaled,
-    add_and_shrink,
-    add_and_threshold,
-    add_later,
-    add_normed,
-    add_round,
-    close_sum,
-    dot_normed,
-    dot_sum,
-    group_sparse,
-    normed_sum,
-    note_norms,
-    penalty_of_sum,
-    round_sum,
-    scaled,
+    add,
+    close,
+    dot,
     shorten,
-    shrink,
-    square_of_normed,
-    square_of_sum,
+    square_norm,
 )
 
 
@@ -105,29 +91,29 @@ class ROMPGD(NamedTuple):
 
     def new_state(self, shape: Shape) -> Weights:
         """Return zero weights."""
-        return Weights(round_sum(shape), scaled(shape), group_sparse(shape))
+        return Weights(RoundSum.zeros(shape), Scaled.zeros(shape), GroupSparse.zeros(shape))
 
     def score(self, state: Weights, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        return dot_sum(state.u, state.p, state.q, x.task, x)
+        return dot(state.u, x) + dot(state.p, x) + dot(state.q, x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
-        add_and_shrink(state.p, y, step_of_p(self.eta, self.beta), x)  # eq. 7
-        add_and_threshold(state.q, y, step_of_q(self.eta, self.gamma), x)  # eqs. 8 and 10
-        add_later(state.u, y, x)
+        add(state.p, y, x, step_of_p(self.eta, self.beta))  # eq. 7
+        add(state.q, y, x, step_of_q(self.eta, self.gamma))  # eqs. 8 and 10
+        add(state.u, y, x)
         return True
 
     def close_round(self, state: Weights, rows: Any) -> None:
         """Take the step of u."""
         for i in range(state.u.label.size):
             if self.every_round and state.u.label[i] == 0.0:  # gradient 0
-                shrink(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
+                shorten(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
                 shorten(state.q, i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
         m = state.u.label.size
-        close_sum(state.u, step_of_u(self.eta, self.alpha, m), rows)  # eq. 6
+        close(state.u, rows, step_of_u(self.eta, self.alpha, m))  # eq. 6
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
@@ -135,7 +121,11 @@ class ROMPGD(NamedTuple):
 
     def penalty(self, state: Weights) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks · n_features)."""
-        return penalty_of_sum((self.alpha, self.beta, self.gamma), state.u, state.p, state.q)
+        total = 0.5 * self.alpha * square_norm(state.u, 0)
+        for i in range(state.u.label.size):
+            total += 0.5 * self.beta * square_norm(state.p, i)
+            total += self.gamma * math.sqrt(square_norm(state.q, i))
+        return total
 
 
 class DualSums(NamedTuple):
@@ -194,27 +184,26 @@ class ROMRDA(NamedTuple):
 
     def new_state(self, shape: Shape) -> DualSums:
         """Return empty sums."""
-        return DualSums(round_sum(shape), normed_sum(shape), np.zeros(1))
+        return DualSums(RoundSum.zeros(shape), NormedSum.zeros(shape), np.zeros(1))
 
     def score(self, state: DualSums, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        i = np.uint32(x.task)
-        own = dot_normed(state.own, i, x)
-        u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), state.own.norm[i])
-        return u * dot(state.S.vector, x) + (p + q) * own
+        own, norm = dot(state.own, x), state.own.norm[np.uint32(x.task)]
+        u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), norm)
+        return u * dot(state.S, x) + (p + q) * own
 
     def update(self, state: DualSums, x: Example, y: float, score: float) -> bool:
         """Add the negative gradient to S^i; keep it for S."""
         if not y * score < 1.0:
             return False
-        add_normed(state.own, y, x)  # eqs. 15 and 16
-        add_later(state.S, y, x)
+        add(state.own, y, x)  # eqs. 15 and 16
+        add(state.S, y, x)
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:
         """Add the round's gradients to S."""
-        add_round(state.S, 1.0, rows)  # eq. 14
-        note_norms(state.own)
+        close(state.S, rows, unscaled())  # eq. 14
+        close(state.own, rows)
         state.rounds[0] += 1.0
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
@@ -224,18 +213,18 @@ class ROMRDA(NamedTuple):
     def penalty(self, state: DualSums) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks + n_features)."""
         factors = factors_of_round(self, state.rounds[0])
-        total = square_of_sum(0.5 * self.alpha * factors[0] ** 2, state.S)
+        total = 0.5 * self.alpha * factors[0] ** 2 * square_norm(state.S, 0)
         for i in range(state.own.norm.size):
             _, p, q = weights_of_sums(factors, state.own.norm[i])
-            total += 0.5 * self.beta * p**2 * square_of_normed(state.own, i)
+            total += 0.5 * self.beta * p**2 * square_norm(state.own, i)
             total += self.gamma * q * state.own.norm[i]
         return total
 
     def proximity(self, state: DualSums) -> float:
         """Return θ_t/(2t) ‖W‖² from eq. 12, where t is the current round."""
         factors = factors_of_round(self, state.rounds[0])
-        square = square_of_sum(factors[0] ** 2, state.S)
+        square = factors[0] ** 2 * square_norm(state.S, 0)
         for i in range(state.own.norm.size):
             _, p, q = weights_of_sums(factors, state.own.norm[i])
-            square += (p**2 + q**2) * square_of_normed(state.own, i)
+            square += (p**2 + q**2) * square_norm(state.own, i)
         return 0.5 * self.kappa / math.sqrt(state.rounds[0] + 1.0) * square

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.by_feature import add_squares, whitened_dot
-from omtl.kernel.products import axpy
+from omtl.kernel.products import axpy, each_feature, sum_of_features
 from omtl.kernel.rules import Example, Shape
 
 
@@ -16,6 +15,18 @@ class Correlations(NamedTuple):
 
     v: np.ndarray
     square: np.ndarray
+
+
+@sum_of_features
+def whitened_dot(f, value, v, square, a):
+    """Return Σ_f v_f x_f / (a + square_f + x_f²): ``whitened_dot(x, v, square, a)``."""
+    return v[f] * value / (a + square[f] + value * value)
+
+
+@each_feature
+def add_squares(f, value, square):
+    """Add the squares of `x` to `square`: ``add_squares(x, square)``."""
+    square[f] += value * value
 
 
 class SecondOrderPerceptron(NamedTuple):
@@ -51,7 +62,7 @@ class SecondOrderPerceptron(NamedTuple):
     def score(self, state: Correlations, x: Example) -> float:
         """Return the whitened product."""
         k = 0 if self.pooled else x.task
-        return whitened_dot(state.v[k], state.square[k], self.a, x)
+        return whitened_dot(x, state.v[k], state.square[k], self.a)
 
     def update(self, state: Correlations, x: Example, y: float, score: float) -> bool:
         """Add the example if it was predicted wrongly."""

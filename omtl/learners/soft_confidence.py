@@ -78,5 +78,5 @@ class SCW(NamedTuple):
         reach = alpha * v * phi
         deviation = 0.5 * (math.sqrt(reach * reach + 4.0 * v) - reach)
         beta = alpha * phi / (deviation + reach)
-        update_posterior(alpha * y, beta, x, state.w[k], state.drop[k])
+        update_posterior(x, alpha * y, beta, state.w[k], state.drop[k])
         return True

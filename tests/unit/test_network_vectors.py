@@ -1,4 +1,4 @@
-"""The network's vectors: many places at a time are heard and learnt as one by one, to the bit."""
+"""Vectors side by side and those of a network: several at a time are as one by one."""
 
 from __future__ import annotations
 
@@ -13,75 +13,68 @@ from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
 from omtl.data.streams import Tasks, rounds
-from omtl.kernel import network
+from omtl.kernel import network, side_by_side
 from omtl.kernel.inlining import OPTIONS
-from omtl.kernel.network import Network
+from omtl.kernel.network import Network, NodeVectors
 from omtl.kernel.play import play
 from omtl.kernel.products import row_dot
 from omtl.kernel.rules import Shape, row_at
+from omtl.kernel.side_by_side import SideBySide
 from omtl.learners.dom import DA
 
 compiled = njit(cache=True, **OPTIONS)
 
 
 @compiled
-def dot_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Call the compiled twin."""
-    network.dot_slots(net, row_at(rows, x), first, last)
+def dot_slots(W: SideBySide, rows: Rows, x: int, n: int, slots: tuple[int, ...]) -> None:
+    """Call the compiled form."""
+    side_by_side.dot_slots(W, row_at(rows, x), n, slots)
 
 
 @compiled
-def axpy_slots(net: Network, rows: Rows, x: int, first: int, last: int) -> None:
-    """Call the compiled twin."""
-    network.axpy_slots(net, row_at(rows, x), first, last)
+def axpy_slots(W: SideBySide, rows: Rows, x: int, n: int, slots: tuple[int, ...]) -> None:
+    """Call the compiled form."""
+    side_by_side.axpy_slots(W, row_at(rows, x), n, slots)
 
 
 @compiled
-def dot_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Call the compiled twin."""
-    network.dot_pair(net, row_at(rows, x), slot, other)
+def dot_node(net: NodeVectors, rows: Rows, x: int, i: int, out: np.ndarray) -> None:
+    """Call the compiled form."""
+    network.dot_node(net, i, row_at(rows, x), out)
 
 
 @compiled
-def axpy_pair(net: Network, rows: Rows, x: int, slot: int, other: int) -> None:
-    """Call the compiled twin."""
-    network.axpy_pair(net, row_at(rows, x), slot, other)
+def dot_nodes(net: NodeVectors, rows: Rows, x: int, s: int, out: np.ndarray) -> None:
+    """Call the compiled form."""
+    network.dot_nodes(net, s, row_at(rows, x), out)
 
 
 @compiled
-def dot_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Call the compiled twin."""
-    network.dot_node(net, node, row_at(rows, x), first, last)
+def add_node(net: NodeVectors, rows: Rows, x: int, i: int, shares: np.ndarray) -> None:
+    """Call the compiled form."""
+    network.add_node(net, i, 2.0, shares, row_at(rows, x))
 
 
 @compiled
-def axpy_node(net: Network, node: int, rows: Rows, x: int, first: int, last: int) -> None:
-    """Call the compiled twin."""
-    network.axpy_node(net, node, row_at(rows, x), first, last)
-
-
-@compiled
-def set_step(a: float, net: Network, node: int, slot: int) -> None:
+def set_step(net: Network, i: int, s: int, a: float) -> None:
     """Call the compiled rule."""
-    network.set_step(a, net, node, slot)
+    network.set_step(net, i, s, a)
 
 
 @compiled
-def combine(net: Network, rows: Rows) -> None:
+def combine(net: Any, rows: Rows) -> None:
     """Call the compiled rule."""
     network.combine(net, rows)
 
 
-def filled(n_slots: int, mixing: np.ndarray, rows: Rows, **how: Any) -> Network:
-    """Return vectors, steps and products that are no zeros, for rows of 20 features."""
-    is_sparse = isinstance(rows, SparseRows)
-    net = network.network(Shape(n_slots, 20, mixing, sparse=is_sparse), n_slots, **how)
+def filled(n: int, is_sparse: bool) -> SideBySide:
+    """Return vectors of 20 features and steps that are no zeros, and no products."""
+    W = side_by_side.side_by_side(Shape(1, 20, np.ones((1, 1)), sparse=is_sparse), n)
     rng = np.random.default_rng(0)
-    for p in range(net.steps.size):
-        network.place(net, rows, p)[:] = rng.normal(size=20)
-    net.steps[:] = rng.normal(size=net.steps.size)
-    net.products[:] = np.nan
-    return net
+    W.vectors[:] = rng.normal(size=W.vectors.shape)
+    W.steps[:] = rng.normal(size=n)
+    W.products[:] = np.nan
+    return W
 
 
 def sparse_rows(*counts: int) -> SparseRows:
@@ -95,95 +88,90 @@ def sparse_rows(*counts: int) -> SparseRows:
     return rows
 
 
-@pytest.mark.parametrize("n_modes", [1, 4, 9])
-@pytest.mark.parametrize("n_slots", range(1, 8))
-def test_places_of_sparse_rows_do_not_meet(n_slots: int, n_modes: int) -> None:
+@pytest.mark.parametrize("n", [1, 4, 9, 23])
+@pytest.mark.parametrize("slots", [(0,), (2,), (2, 0)])
+def test_slots_of_sparse_rows_do_not_meet(slots: tuple[int, ...], n: int) -> None:
     """Every number of lanes: the slots asked for, in the order of the nonzeros, and no other."""
-    mixing = 0.7 * np.eye(n_modes) + 0.3 * mixing_matrix(n_modes, "ring")
     rows = sparse_rows(7, 0)
-    first, last = min(1, n_slots - 1), n_slots
-    begin, end = first * n_modes, last * n_modes
-    in_fours = end - (end - begin) % 4
+    asked = np.concatenate([np.arange(s * n, s * n + n) for s in slots])
     for x in range(2):
-        net = filled(n_slots, mixing, rows)
-        before = net.vectors.copy()
+        W = filled(3 * n, is_sparse=True)
+        before = W.vectors.copy()
         part = slice(rows.indptr[x], rows.indptr[x + 1])
-        dot_slots(net, rows, x, first, last)
-        for p in range(begin, in_fours):
-            total = 0.0
-            for i, value in zip(rows.indices[part], rows.values[part], strict=True):
-                total += value * before[i, p]
-            assert net.products[p] == total
-        expected = before[rows.indices[part]].T @ rows.values[part]
-        np.testing.assert_allclose(net.products[begin:end], expected[begin:end], rtol=1e-12)
-        assert np.isnan(np.delete(net.products, slice(begin, end))).all()
-        axpy_slots(net, rows, x, first, last)
-        before[rows.indices[part], begin:end] += np.outer(rows.values[part], net.steps[begin:end])
-        np.testing.assert_array_equal(net.vectors, before)
+        indices, values = rows.indices[part], rows.values[part]
+        dot_slots(W, rows, x, n, slots)
+        for s in slots:
+            for p in range(s * n, s * n + n - n % 4):
+                total = 0.0
+                for f, value in zip(indices, values, strict=True):
+                    total += value * before[p, f]
+                assert W.products[p] == total
+        np.testing.assert_allclose(W.products[asked], before[asked][:, indices] @ values, 1e-12)
+        assert np.isnan(np.delete(W.products, asked)).all()
+        plain = filled(3 * n, is_sparse=True)
+        side_by_side.dot_slots(plain, row_at(rows, x), n, slots)
+        np.testing.assert_allclose(W.products, plain.products, rtol=1e-12, atol=1e-15)
+        axpy_slots(W, rows, x, n, slots)
+        for p in asked:
+            before[p, indices] += values * W.steps[p]
+        np.testing.assert_array_equal(W.vectors, before)
+        side_by_side.axpy_slots(plain, row_at(rows, x), n, slots)
+        np.testing.assert_array_equal(plain.vectors, before)
 
 
-@pytest.mark.parametrize("n_slots", [1, 3, 6])
-def test_places_of_dense_rows_do_not_meet(n_slots: int) -> None:
-    """Few places and many, where the row is copied first; what follows the features stays zero."""
+@pytest.mark.parametrize("n", [1, 3, 7])
+@pytest.mark.parametrize("slots", [(0,), (2,), (2, 0)])
+def test_slots_of_dense_rows_do_not_meet(slots: tuple[int, ...], n: int) -> None:
+    """The slots asked for and no other, to the bits of one vector at a time."""
     rows = DenseRows(np.random.default_rng(2).normal(size=(3, 20)))
-    net = filled(n_slots, 0.7 * np.eye(3) + 0.3 * mixing_matrix(3, "ring"), rows)
-    before = net.vectors.copy()
-    dot_slots(net, rows, 1, 0, n_slots)
-    np.testing.assert_allclose(net.products, before[:, :20] @ rows.X[1], rtol=1e-12)
-    axpy_slots(net, rows, 2, 0, n_slots)
-    before[:, :20] += np.outer(net.steps, rows.X[2])
-    np.testing.assert_array_equal(net.vectors, before)
-    assert not net.vectors[:, 20:].any()
+    asked = np.concatenate([np.arange(s * n, s * n + n) for s in slots])
+    W, one = filled(3 * n, is_sparse=False), filled(3 * n, is_sparse=False)
+    before = W.vectors.copy()
+    dot_slots(W, rows, 1, n, slots)
+    for p in asked.tolist():
+        dot_slots(one, rows, 1, 1, (p,))
+    np.testing.assert_array_equal(W.products, one.products)
+    np.testing.assert_allclose(W.products[asked], before[asked] @ rows.X[1], rtol=1e-12)
+    axpy_slots(W, rows, 2, n, slots)
+    before[asked] += np.outer(W.steps[asked], rows.X[2])
+    np.testing.assert_array_equal(W.vectors, before)
+
+
+def own_vectors(n_nodes: int, topology: str, n_slots: int) -> NodeVectors:
+    """Return nodes' own vectors of 20 features that are no zeros."""
+    mixing = 0.7 * np.eye(n_nodes) + 0.3 * mixing_matrix(n_nodes, topology)
+    net = network.network(Shape(n_slots, 20, mixing), n_slots, by_node=True)
+    assert isinstance(net, NodeVectors)
+    net.W.vectors[:] = np.random.default_rng(0).normal(size=net.W.vectors.shape)
+    return net
 
 
 @pytest.mark.parametrize("n_nodes", [2, 3, 5, 9])
 @pytest.mark.parametrize("topology", ["full", "grid", "ring"])
 def test_nodes_own_vectors_are_combined(n_nodes: int, topology: str) -> None:
     """Each node's slots are multiplied by the weights, whatever the number of neighbours."""
-    mixing = 0.7 * np.eye(n_nodes) + 0.3 * mixing_matrix(n_nodes, topology)
-    rows = rows_of(np.ones((1, 20)))
-    net = filled(2, mixing, rows, by_node=True)
-    expected = np.einsum("ij,jsf->isf", mixing, net.vectors.reshape(n_nodes, 2, -1))
-    combine(net, rows)
-    got = net.vectors.reshape(expected.shape)
+    net = own_vectors(n_nodes, topology, 2)
+    expected = np.einsum("ij,jsf->isf", net.mixing, net.W.vectors.reshape(n_nodes, 2, -1))
+    combine(net, rows_of(np.ones((1, 20))))
+    got = net.W.vectors.reshape(expected.shape)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_nodes_own_vectors_are_met_where_they_lie() -> None:
     """One node's slots, or a slot of all nodes, and no others."""
     rows = DenseRows(np.random.default_rng(2).normal(size=(2, 20)))
-    net = filled(4, 0.7 * np.eye(3) + 0.3 * mixing_matrix(3, "ring"), rows, by_node=True)
-    products = (net.vectors[:, :20] @ rows.X[1]).reshape(3, 4)
-    dot_slots(net, rows, 1, 2, 3)
-    expected = np.full((3, 4), np.nan)
-    expected[:, 2] = products[:, 2]
-    np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
-    dot_node(net, 1, rows, 1, 0, 4)
-    expected[1] = products[1]
-    np.testing.assert_allclose(net.products, expected.ravel(), rtol=1e-12)
-    before = net.vectors.copy()
-    axpy_node(net, 2, rows, 0, 1, 3)
-    before[9:11, :20] += np.outer(net.steps[9:11], rows.X[0])
-    np.testing.assert_array_equal(net.vectors, before)
-
-
-@pytest.mark.parametrize("n_modes", [1, 2, 3, 4, 7, 9])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_two_slots_are_met_as_one_by_one(n_modes: int, is_sparse: bool) -> None:
-    """To the bit, and no other slot is touched."""
-    mixing = 0.7 * np.eye(n_modes) + 0.3 * mixing_matrix(n_modes, "ring")
-    rows: Rows = sparse_rows(11, 2)
-    if not is_sparse:
-        rows = DenseRows(np.random.default_rng(2).normal(size=(2, 20)))
-    for x in range(2):
-        one, both = filled(3, mixing, rows), filled(3, mixing, rows)
-        for slot in (2, 0):
-            dot_slots(one, rows, x, slot, slot + 1)
-            axpy_slots(one, rows, x, slot, slot + 1)
-        dot_pair(both, rows, x, 2, 0)
-        axpy_pair(both, rows, x, 2, 0)
-        np.testing.assert_array_equal(both.products, one.products)
-        np.testing.assert_array_equal(both.vectors, one.vectors)
+    net = own_vectors(3, "ring", 4)
+    products = (net.W.vectors @ rows.X[1]).reshape(3, 4)
+    out = np.zeros(3)
+    dot_nodes(net, rows, 1, 2, out)
+    np.testing.assert_allclose(out, products[:, 2], rtol=1e-12)
+    out = np.zeros(4)
+    dot_node(net, rows, 1, 1, out)
+    np.testing.assert_allclose(out, products[1], rtol=1e-12)
+    before, shares = net.W.vectors.copy(), np.array([0.0, 0.5, 0.25, 0.25])
+    add_node(net, rows, 0, 2, shares)
+    before[8:] += np.outer(2.0 * shares, rows.X[0])
+    np.testing.assert_array_equal(net.W.vectors, before)
 
 
 @pytest.mark.parametrize("include_self", [True, False])
@@ -192,11 +180,12 @@ def test_knowledge_spreads_link_by_link(include_self: bool) -> None:
     mixing = mixing_matrix(6, "ring", include_self=include_self)
     rows = rows_of(np.ones((1, 20)))
     net = network.network(Shape(2, 20, mixing), 2)
+    assert isinstance(net, Network)
     known = np.zeros((6, 2), dtype=bool)
     for t in range(12):
         if t in (0, 7):
             slot = int(t > 0)
-            set_step(1.0, net, 3, slot)
+            set_step(net, 3, slot, 1.0)
             known[3, slot] = True
         combine(net, rows)
         known = (mixing @ known) > 0.0

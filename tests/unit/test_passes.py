@@ -12,7 +12,7 @@ from scipy import sparse
 from omtl.data.rows import DenseRows, Rows, rows_of
 from omtl.kernel.inlining import OPTIONS
 from omtl.kernel.many_vectors import dots, zero_vectors
-from omtl.kernel.products import SUMS, axpy, axpy_all, dot, dot_three
+from omtl.kernel.products import SUMS, axpy, axpy_all, dot
 from omtl.kernel.rules import row_at
 
 
@@ -29,11 +29,6 @@ def one_by_one(
     """Take products with the first vectors, then steps of the others."""
     for j in range(n):
         out[1, j] = dot(V[j], row_at(rows, 1))
-    out[2, 0], out[2, 1], out[2, 2] = (
-        dot(V[0], row_at(rows, 0)),
-        dot(V[1], row_at(rows, 0)),
-        dot(V[2], row_at(rows, 0)),
-    )
     axpy(a[0], row_at(rows, 1), V[0])
     axpy(a[1], row_at(rows, 1), V[1])
     for e in range(n):
@@ -45,7 +40,6 @@ def fused(rows: Rows, W: Any, V: Any, a: Any, which: Any, n: int, out: Any, sums
     dots(W, row_at(rows, 1), 0, n, sums)
     for j in range(n):
         out[1, j] = sums[0, j]
-    out[2, 0], out[2, 1], out[2, 2] = dot_three(V[0], V[1], V[2], row_at(rows, 0))
     axpy(a[0], row_at(rows, 1), V[0])
     axpy(a[1], row_at(rows, 1), V[1])
     axpy_all(a, rows, which, n, V[2])
@@ -69,7 +63,7 @@ def test_what_is_fused_has_the_bits_of_one_by_one(n_features: int, is_sparse: bo
         plain: list[np.ndarray] = []
         for way in (one_by_one, fused):
             for run, found in ((njit(way, **OPTIONS), compiled), (way, plain)):
-                V, out = vectors.copy(), np.zeros((3, n))
+                V, out = vectors.copy(), np.zeros((2, n))
                 run(rows, W, V, a, which, n, out, np.zeros((SUMS, n)))
                 found.append(np.concatenate([out.ravel(), V.ravel()]))
         np.testing.assert_array_equal(compiled[0], compiled[1])

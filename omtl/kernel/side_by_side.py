@@ -1,0 +1,94 @@
+"""Vectors side by side: products of a row with several, and steps of several along it.
+
+For dense rows the vectors lie one after the other. For sparse rows all numbers of a feature lie
+together, so that each nonzero reads memory in one place; `omtl.kernel.lanes` processes these
+numbers at once. *Slot* s of n vectors has the vectors from s · n on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from omtl.kernel.inlining import forms, inlined
+from omtl.kernel.lanes import axpy_columns, dot_columns
+from omtl.kernel.many_vectors import zero_vectors
+from omtl.kernel.products import axpy, dense_row_dots, dot
+from omtl.kernel.rules import Shape
+from omtl.kernel.vectors import add
+
+
+class SideBySide(NamedTuple):
+    """Vectors w_k, one per task or more, of shape (n, n_features).
+
+    `products` and `steps`, of shape (n,), are those of the last row.
+    """
+
+    vectors: np.ndarray
+    products: np.ndarray
+    steps: np.ndarray
+
+
+def side_by_side(shape: Shape, n: int) -> SideBySide:
+    """Return `n` zero vectors."""
+    vectors = zero_vectors(n, shape.n_features, shape.sparse)
+    return SideBySide(vectors, np.zeros(n), np.zeros(n))
+
+
+def _dense_dots(W, x, n, slots):
+    for s in slots:
+        dense_row_dots(W.vectors, x.rows.X[x.i], s * n, s * n + n, W.products)
+
+
+def _sparse_dots(W, x, n, slots):
+    dot_columns(W.vectors.T, x, n, slots, W.products)
+
+
+dot_slots = forms(_dense_dots, _sparse_dots)
+"""Write the products of `x` with some slots of n vectors: ``dot_slots(W, x, n, (s, …))``."""
+
+
+def _dense_steps(W, x, n, slots):
+    for s in slots:
+        for k in range(s * n, s * n + n):
+            if W.steps[k] != 0.0:
+                axpy(W.steps[k], x, W.vectors[k])
+
+
+def _sparse_steps(W, x, n, slots):
+    axpy_columns(W.vectors.T, x, n, slots, W.steps)
+
+
+axpy_slots = forms(_dense_steps, _sparse_steps)
+"""Add `x`, scaled by `steps`, to some slots of n vectors: ``axpy_slots(W, x, n, (s, …))``."""
+
+
+@dot.of(SideBySide)
+def _dot_own(W, x):
+    dot_slots(W, x, 1, (x.task,))
+    return W.products[x.task]
+
+
+@add.of(SideBySide)
+def _add_own(W, y, x):
+    W.steps[x.task] = y
+    axpy_slots(W, x, 1, (x.task,))
+
+
+@inlined
+def dot_all(W, x):
+    """Write the products of `x` with all vectors."""
+    dot_slots(W, x, W.products.size, (0,))
+
+
+@inlined
+def add_all(W, x):
+    """Add `x`, scaled by `steps`, to all vectors."""
+    axpy_slots(W, x, W.steps.size, (0,))
+
+
+@inlined
+def dot_first(vectors, n, x, out):
+    """Write the products of `x` with the first `n` of some vectors of `zero_vectors` to `out`."""
+    dot_slots(SideBySide(vectors, out, out), x, n, (0,))
