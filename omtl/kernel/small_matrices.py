@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import chosen, inlined
+from omtl.kernel.inlining import compiled_as, inlined
 from omtl.kernel.lanes import dot_lanes
 from omtl.kernel.products import BLOCK, rescale, sum_of_squares
 
@@ -172,19 +172,17 @@ FAINT = 1e-8
 """The other vectors are not neglected if a task's squared share in the vector is smaller."""
 
 
-def multiply(left: np.ndarray, right: np.ndarray, product: np.ndarray, each: np.ndarray) -> None:
-    """Write the product of two square matrices, with zero-padded rows, to a third."""
-    product[:] = left[:, : each.size] @ right
-
-
 def _multiply_by_row(left, right, product, each):
     n = each.size
     for i in range(n):
         for k in range(0, product.shape[1], BLOCK):
-            dot_lanes(BLOCK, right, each, left[i], 0, n, k, (0,), product[i])
+            dot_lanes(BLOCK, right, each, left[i], 0, n, k, 0, (0,), product[i])
 
 
-chosen(multiply, lambda *_: _multiply_by_row)
+@compiled_as(_multiply_by_row)
+def multiply(left: np.ndarray, right: np.ndarray, product: np.ndarray, each: np.ndarray) -> None:
+    """Write the product of two square matrices, with zero-padded rows, to a third."""
+    product[:] = left[:, : each.size] @ right
 
 
 @inlined
