@@ -164,7 +164,7 @@ class OMTLCovariance(NamedTuple):
 
     def relate(self, state: Relationships) -> None:
         """Learn cov(W) (eq. 3.9)."""
-        find_covariance(self, state, state.W.vectors.shape[1])
+        find_covariance(self, state)
         if not self.as_printed:
             use(self, state, state.learnt)
         elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:
