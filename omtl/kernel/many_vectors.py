@@ -1,7 +1,7 @@
 """Products of a row with many dense vectors, and steps of many vectors along it.
 
 The copies of one part of the weights that points of a grid share are stored like this
-(`omtl.kernel.grids`). Each number is bit-identical to `omtl.kernel.products` on one vector at a
+(`omtl.kernel.sharing`). Each number is bit-identical to `omtl.kernel.products` on one vector at a
 time.
 """
 
@@ -76,6 +76,25 @@ def axpys(a: np.ndarray, x: Example, first: int, last: int, W: np.ndarray) -> No
     """
     for j in range(first, last):
         axpy(a[j], x, W[j])
+
+
+def _dense_axpys_of(a, x, first, last, which, W):  # noqa: ARG001
+    for e in range(which.size):
+        if a[which[e]] != 0.0:
+            axpy(a[which[e]], x, W[which[e]])
+
+
+@by_rows(dense=_dense_axpys_of)
+def axpys_of(
+    a: np.ndarray,
+    x: Example,
+    first: int,
+    last: int,
+    which: np.ndarray,  # noqa: ARG001
+    W: np.ndarray,
+) -> None:
+    """Take the steps of `axpys` if all of `a` except ``a[which]`` is zero."""
+    axpys(a, x, first, last, W)
 
 
 def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:

@@ -21,9 +21,9 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from omtl.data.rows import DenseRows, Rows
+from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_kind, by_rows, compiled_as, forms, inlined, rows_kind
-from omtl.kernel.rules import Example, row_at
+from omtl.kernel.rules import Example
 
 LANES = 8
 """Width of the vectors in the compiled code; LLVM splits them to fit the CPU."""
@@ -330,24 +330,6 @@ def _dense_row_dots(W, x, first, last, out):
 def dense_row_dots(W: np.ndarray, x: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
     """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
     out[first:last] = W[first:last] @ x
-
-
-def _axpy_by_three(a, rows, which, n, w):
-    whole = n - n % 3
-    for e in range(0, whole, 3):
-        r, s, t = a[e], a[e + 1], a[e + 2]
-        x, y, z = rows.X[which[e]], rows.X[which[e + 1]], rows.X[which[e + 2]]
-        for k in range(x.size):
-            w[k] = ((w[k] + r * x[k]) + s * y[k]) + t * z[k]
-    for e in range(whole, n):
-        axpy(a[e], row_at(rows, which[e]), w)
-
-
-@by_rows(dense=_axpy_by_three)
-def axpy_all(a: np.ndarray, rows: Rows, which: np.ndarray, n: int, w: np.ndarray) -> None:
-    """Add ``a[e]`` times row ``which[e]`` to a dense vector, in turn for e below `n`, in place."""
-    for e in range(n):
-        axpy(a[e], row_at(rows, which[e]), w)
 
 
 def _dense_nonzeros(x):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
+from omtl.kernel.inlining import inlined, method
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
 from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, side_by_side
@@ -100,10 +100,21 @@ def errs(self, state, x, y, score):
     return True
 
 
+relate = method("relate")
+"""Learn A from the weights before a step, by a learner's own rule: ``relate(learner, state)``."""
+
+
 @inlined
-def take(state, x, together):
-    """Take the planned steps: of all tasks, or of the event's only."""
-    m = state.sums.size
+def learn(self, state, x, y, score):
+    """Take a step if it is due, of all tasks or, in the first rounds, of the event's alone.
+
+    Returns whether a step was taken.
+    """
+    if not errs(self, state, x, y, score):
+        return False
+    together, m = acts_together(state, x), state.sums.size
+    if together:
+        relate(self, state)
     scores, steps = state.W.products, state.W.steps
     for i in range(m):
         for j in range(m):
@@ -113,6 +124,13 @@ def take(state, x, together):
         add_all(state.W, x)
     else:
         add(state.W, steps[x.task], x)
+    return True
+
+
+@inlined
+def acts_together(state, x):
+    """Return whether the relation is learnt and used in this round."""
+    return x.round >= state.together_from[0]
 
 
 @inlined

@@ -22,14 +22,13 @@ import numpy as np
 from omtl.kernel.inlining import by_kind, by_rows, inlined
 from omtl.kernel.products import (
     axpy,
-    axpy_all,
     dot,
     forget,
     rescale,
     sum_of_features,
     sum_of_squares,
 )
-from omtl.kernel.rules import Shape
+from omtl.kernel.rules import Shape, row_at
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
@@ -280,15 +279,10 @@ def note_norm(w, k):
 @inlined
 def add_round(u, a, rows):
     """Add a Σ y x over the round's examples to u."""
-    n = 0
     for k in range(u.label.size):
         if u.label[k] != 0.0:
-            u.label[n] = a * u.label[k] / u.scale[0]
-            u.example[n] = u.example[k]
-            n += 1
-    axpy_all(u.label, rows, u.example, n, u.vector)
-    for k in range(u.label.size):
-        u.label[k] = 0.0
+            axpy(a * u.label[k] / u.scale[0], row_at(rows, u.example[k]), u.vector)
+            u.label[k] = 0.0
 
 
 # Norms

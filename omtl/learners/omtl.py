@@ -39,151 +39,16 @@ import numpy as np
 from omtl.kernel.products import BLOCK, dot, row_sum
 from omtl.kernel.relationships import (
     Relationships,
+    acts_together,
     add_gram,
     compare,
-    errs,
     find_covariance,
-    take,
+    learn,
     unrelated,
     use,
 )
-from omtl.kernel.rules import Example, Shape
-from omtl.kernel.small_matrices import find_exponential, inverse_power
-
-
-class OMTLCovariance(NamedTuple):
-    """OMTL with A = cov(W), or A⁻¹ = cov(W), which is the default (see the module).
-
-    cov(W)_{j,k} = Σ_f (w^j_f − w̄^j)(w^k_f − w̄^k) / (d − 1) over the d features. With A⁻¹ = cov(W)
-    a task whose weights are zero when A is first learnt keeps zero weights, because it covaries
-    with no other task.
-
-    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
-    with ``as_printed`` or ``active``, O(n_tasks · nonzeros + n_tasks³).
-
-    Parameters
-    ----------
-    epoch : float in [0, 1]
-        Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float in (0, inf)
-        Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
-    margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
-    normalise : bool
-        Whether to scale A⁻¹ to trace n_tasks.
-    as_printed : bool
-        Whether A is the covariance, as in the text, or A⁻¹.
-    active : bool
-        Whether to query labels and learn only from these.
-
-    Estimator
-    ---------
-    defaults : epoch = 0.0
-    takes : rounds, n_rounds, random_state
-    """
-
-    epoch: float
-    rate: float = 1.0
-    margin: float = 0.0
-    normalise: bool = True
-    as_printed: bool = False
-    active: bool = False
-
-    def new_state(self, shape: Shape) -> Relationships:
-        """Return zero weights of tasks that learn alone."""
-        return unrelated(
-            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
-        )
-
-    def score(self, state: Relationships, x: Example) -> float:
-        """Return w^k·x."""
-        return self.rate * dot(state.W, x)
-
-    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
-        """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, x, y, score):
-            return False
-        together = x.round >= state.together_from[0]
-        if together:
-            find_covariance(self, state)
-            if not self.as_printed:
-                use(self, state, state.learnt)
-            elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:
-                use(self, state, state.memory[0])
-        total = row_sum(x)
-        for j in range(state.sums.size):
-            if together or j == x.task:
-                state.sums[j] += state.W.steps[j] * total
-        take(state, x, together)
-        return True
-
-    def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return the number of labels queried for each task, if the learner queries."""
-        return {"asked": state.asked} if self.active else {}
-
-
-class OMTLBatchOpt(NamedTuple):
-    """BatchOpt: OMTL with A = (WᵀW)^½ / tr((WᵀW)^½), a baseline of Saha et al. (2011, eq. 3.10).
-
-    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) if a step is taken.
-
-    Parameters
-    ----------
-    epoch : float in [0, 1]
-        Share of the rounds, at least the first, in which the tasks learn alone.
-    rate : float in (0, inf)
-        Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
-    margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
-    normalise : bool
-        Whether to scale A⁻¹ to trace n_tasks.
-    active : bool
-        Whether to query labels and learn only from these.
-
-    Estimator
-    ---------
-    defaults : epoch = 0.0
-    takes : rounds, n_rounds, random_state
-    """
-
-    epoch: float
-    rate: float = 1.0
-    margin: float = 0.0
-    normalise: bool = True
-    active: bool = False
-
-    def new_state(self, shape: Shape) -> Relationships:
-        """Return zero weights of tasks that learn alone."""
-        return unrelated(
-            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
-        )
-
-    def score(self, state: Relationships, x: Example) -> float:
-        """Return w^k·x."""
-        return self.rate * dot(state.W, x)
-
-    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
-        """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, x, y, score):
-            return False
-        together = x.round >= state.together_from[0]
-        if together:
-            square = self.rate * self.rate
-            for i in range(state.sums.size):
-                for j in range(state.sums.size):
-                    state.learnt[i, j] = square * state.gram[i, j]
-            trace = inverse_power(state.learnt, True, state.memory[0], state.memory[1])
-            if trace > 0.0:
-                for i in range(state.sums.size):
-                    for j in range(state.sums.size):
-                        state.memory[0, i, j] *= trace
-                use(self, state, state.memory[0])
-        take(state, x, together)
-        return True
-
-    def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return the number of labels queried for each task, if the learner queries."""
-        return {"asked": state.asked} if self.active else {}
+from omtl.kernel.rules import Example, Shape, rules_of
+from omtl.kernel.small_matrices import find_exponential, inverse_power, put
 
 
 class OMTLLogDet(NamedTuple):
@@ -230,20 +95,130 @@ class OMTLLogDet(NamedTuple):
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, x, y, score):
-            return False
-        together = x.round >= state.together_from[0]
-        if together:
-            add_gram(self, state)
-            use(self, state, state.learnt)
-        take(state, x, together)
-        return True
+        return learn(self, state, x, y, score)
+
+    def relate(self, state: Relationships) -> None:
+        """Add η WᵀW to A⁻¹ (eq. 3.7)."""
+        add_gram(self, state)
+        use(self, state, state.learnt)
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
         """Return the number of labels queried for each task, if the learner queries."""
         return {"asked": state.asked} if self.active else {}
 
 
+@rules_of(OMTLLogDet)
+class OMTLCovariance(NamedTuple):
+    """OMTL with A = cov(W), or A⁻¹ = cov(W), which is the default (see the module).
+
+    cov(W)_{j,k} = Σ_f (w^j_f − w̄^j)(w^k_f − w̄^k) / (d − 1) over the d features. With A⁻¹ = cov(W)
+    a task whose weights are zero when A is first learnt keeps zero weights, because it covaries
+    with no other task.
+
+    Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
+    with ``as_printed`` or ``active``, O(n_tasks · nonzeros + n_tasks³).
+
+    Parameters
+    ----------
+    epoch : float in [0, 1]
+        Share of the rounds, at least the first, in which the tasks learn alone.
+    rate : float in (0, inf)
+        Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
+    margin : float
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+    normalise : bool
+        Whether to scale A⁻¹ to trace n_tasks.
+    as_printed : bool
+        Whether A is the covariance, as in the text, or A⁻¹.
+    active : bool
+        Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : epoch = 0.0
+    takes : rounds, n_rounds, random_state
+    """
+
+    epoch: float
+    rate: float = 1.0
+    margin: float = 0.0
+    normalise: bool = True
+    as_printed: bool = False
+    active: bool = False
+
+    def new_state(self, shape: Shape) -> Relationships:
+        """Return zero weights of tasks that learn alone."""
+        return unrelated(
+            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
+        )
+
+    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
+        """Take a step of all tasks if it is due, and learn their relation."""
+        if not learn(self, state, x, y, score):
+            return False
+        total, together = row_sum(x), acts_together(state, x)
+        for j in range(state.sums.size):
+            if together or j == x.task:
+                state.sums[j] += state.W.steps[j] * total
+        return True
+
+    def relate(self, state: Relationships) -> None:
+        """Learn cov(W) (eq. 3.9)."""
+        find_covariance(self, state)
+        if not self.as_printed:
+            use(self, state, state.learnt)
+        elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:
+            use(self, state, state.memory[0])
+
+
+@rules_of(OMTLLogDet)
+class OMTLBatchOpt(NamedTuple):
+    """BatchOpt: OMTL with A = (WᵀW)^½ / tr((WᵀW)^½), a baseline of Saha et al. (2011, eq. 3.10).
+
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) if a step is taken.
+
+    Parameters
+    ----------
+    epoch : float in [0, 1]
+        Share of the rounds, at least the first, in which the tasks learn alone.
+    rate : float in (0, inf)
+        Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
+    margin : float
+        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+    normalise : bool
+        Whether to scale A⁻¹ to trace n_tasks.
+    active : bool
+        Whether to query labels and learn only from these.
+
+    Estimator
+    ---------
+    defaults : epoch = 0.0
+    takes : rounds, n_rounds, random_state
+    """
+
+    epoch: float
+    rate: float = 1.0
+    margin: float = 0.0
+    normalise: bool = True
+    active: bool = False
+
+    def new_state(self, shape: Shape) -> Relationships:
+        """Return zero weights of tasks that learn alone."""
+        return unrelated(
+            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
+        )
+
+    def relate(self, state: Relationships) -> None:
+        """Learn (WᵀW)^½ (eq. 3.10)."""
+        root = state.memory[0]
+        put(state.learnt, self.rate * self.rate, state.gram)
+        trace = inverse_power(state.learnt, True, root, state.memory[1])
+        if trace > 0.0:
+            put(root, trace, root)
+            use(self, state, root)
+
+
+@rules_of(OMTLLogDet)
 class OMTLVonNeumann(NamedTuple):
     """OMTL with von Neumann's divergence: log A ← log A − η WᵀW with each step (eq. 3.8).
 
@@ -284,22 +259,8 @@ class OMTLVonNeumann(NamedTuple):
             shape, np.zeros((shape.n_tasks, -(-shape.n_tasks // BLOCK) * BLOCK)), self.epoch
         )
 
-    def score(self, state: Relationships, x: Example) -> float:
-        """Return w^k·x."""
-        return self.rate * dot(state.W, x)
-
-    def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
-        """Take a step of all tasks if it is due, and learn their relation."""
-        if not errs(self, state, x, y, score):
-            return False
-        together = x.round >= state.together_from[0]
-        if together:
-            add_gram(self, state)
-            find_exponential(state.learnt, state.inverse, state.each, state.memory)
-            compare(self, state)
-        take(state, x, together)
-        return True
-
-    def findings(self, state: Relationships) -> dict[str, np.ndarray]:
-        """Return the number of labels queried for each task, if the learner queries."""
-        return {"asked": state.asked} if self.active else {}
+    def relate(self, state: Relationships) -> None:
+        """Subtract η WᵀW from log A (eq. 3.8)."""
+        add_gram(self, state)
+        find_exponential(state.learnt, state.inverse, state.each, state.memory)
+        compare(self, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from omtl.kernel.products import axpy, dot
-from omtl.kernel.rules import Example, Shape
+from omtl.kernel.rules import Example, Shape, rules_of
 from omtl.learners.perceptron import Weights, task_weights
 
 
@@ -53,6 +53,7 @@ class PassiveAggressive(NamedTuple):
         return True
 
 
+@rules_of(PassiveAggressive)
 class PassiveAggressiveII(NamedTuple):
     """PA-II (Crammer et al. 2006, section 3): w ← w + τ y x, τ = ℓ / (‖x‖² + 1 / (2C)).
 
@@ -74,14 +75,6 @@ class PassiveAggressiveII(NamedTuple):
 
     C: float
     pooled: bool = False
-
-    def new_state(self, shape: Shape) -> Weights:
-        """Return zero weights."""
-        return task_weights(shape, self.pooled)
-
-    def score(self, state: Weights, x: Example) -> float:
-        """Return w·x."""
-        return dot(state.w[0 if self.pooled else x.task], x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take a step towards margin 1."""
