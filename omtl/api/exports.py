@@ -71,10 +71,10 @@ def export(
         else:
             done = writing.export_files(name, request, folder)
             said, paths = str(done), done.paths
-        exported[said] = paths
+        exported[Path(name).name] = paths
         yield said, paths
     if ro_crate:
-        yield "RO-Crate", [write_crate(folder, exported, export_command(names, request))]
+        yield "RO-Crate", [write_crate(folder, exported, export_command([*exported], request))]
 
 
 def export_command(names: Sequence[str], request: Request) -> str:

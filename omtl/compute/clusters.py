@@ -283,6 +283,9 @@ def cluster(name: str, address: str, jobs: int) -> Cluster:
         ) from fault
     except (OSError, ValueError, RuntimeError) as fault:
         what = f"no cluster of {name} answers at {address!r}" if address else f"{name} cannot start"
+        guard = (
+            "" if address else "; a script needs `if __name__ == '__main__':` before what it runs"
+        )
         raise UserError(
-            f"{what} ({' '.join(str(fault).split())[:200]}); see docs/cluster.md"
+            f"{what} ({' '.join(str(fault).split())[:200]}){guard}; see docs/cluster.md"
         ) from fault

@@ -275,6 +275,25 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     return found
 
 
+def same_runs(overrides: Sequence[Override]) -> str:
+    """Return a note on learners without a network that a sweep of networks would run repeatedly.
+
+    Raises
+    ------
+    UserError
+        If that is all that it would do.
+    """
+    networks = _named("network", overrides)
+    learners = [AlgorithmSpec.named(name) for name in _named("algorithm", overrides)]
+    alone = [spec.label for spec in learners if not spec.networked]
+    if len(networks) < 2 or not alone:
+        return ""
+    same = f"{', '.join(alone)}: no learner on a network, so runs on each network are the same"
+    if len(alone) == len(learners):
+        raise UserError(f"network={','.join(networks)}: {same}; leave network out")
+    return same
+
+
 def _first(override: Override) -> list[str]:
     """Return an override with the first of the values that it sweeps; none for a glob of them."""
     if not override.is_sweep_override():

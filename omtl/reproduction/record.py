@@ -19,8 +19,10 @@ from omtl.evidence.compared_learners import curves_of
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
+from omtl.experiment.specs import ProtocolSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
+from omtl.protocols.record_schema import SCHEMAS
 from omtl.tables.layout import plural, with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
@@ -69,6 +71,7 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
     experiment, wanted = composed.experiment, composed.metric
     if wanted is not None:
         choose("metric", str(wanted), list(METRICS))
+    refuse_unmeasured(experiment.protocol, wanted)
     store = Store.default()
     units = experiment.repeats(composed.seed, composed.repeats)
     outcome = run_units(units, store, resolve_jobs(composed.parallel))
@@ -105,6 +108,32 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         "returns": float(values[returned].mean()),
         **({"pulled": pulled} if (pulled := store.note_on(units)) else {}),
     }
+
+
+def refuse_unmeasured(protocol: ProtocolSpec, wanted: str | None) -> None:
+    """Refuse, before anything is played, a protocol that leaves no number of the wanted metric.
+
+    Raises
+    ------
+    UserError
+        If it leaves none of this metric, or of any for None.
+    """
+    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
+    if arrays is None:  # an extension's
+        return
+    measured = [
+        name for name, one in METRICS.items() if not one.timing and {*one.needs} <= arrays.keys()
+    ]
+    if not measured:
+        raise UserError(
+            f"protocol {protocol.name} measures nothing that is a single number; "
+            "see the figures of its paper"
+        )
+    if wanted is not None and wanted not in measured:
+        raise UserError(
+            f"protocol {protocol.name} does not measure {wanted}; "
+            f"it measures {', '.join(distinct(measured))}"
+        )
 
 
 def _mean_curve(results: Sequence[Result], curves: np.ndarray) -> dict[str, list[float]]:

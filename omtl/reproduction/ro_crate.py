@@ -35,6 +35,16 @@ SOFTWARE = {
 }
 
 
+AUTHOR = {"@id": "#authors", "@type": "Organization", "name": "The omtl authors"}
+
+LICENCE = {
+    "@id": "https://spdx.org/licenses/MIT",
+    "@type": "CreativeWork",
+    "name": "MIT License",
+    "description": "The licence of the results.",
+}
+
+
 def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: str) -> Path:
     """Write what files of a folder are.
 
@@ -42,9 +52,9 @@ def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: s
     ----------
     folder : Path
     exported : mapping of str to sequence of Path
-        What was exported, in words, and its files in the folder.
+        What was exported, in words without paths of this machine, and its files in the folder.
     command : str
-        The command that wrote them.
+        The command that wrote them, without such paths.
 
     Returns
     -------
@@ -63,10 +73,12 @@ def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: s
         {
             "@id": "./",
             "@type": "Dataset",
-            "name": "; ".join(exported),
-            "description": "Results of omtl beside the published numbers.",
+            "name": f"Results of omtl: {', '.join(exported)}",
+            "description": "Results of omtl beside the published numbers. Data sets are under the "
+            "terms of their owners.",
             "datePublished": date.today().isoformat(),
-            "license": "The results: MIT. Data sets: under the terms of their owners.",
+            "author": {"@id": AUTHOR["@id"]},
+            "license": {"@id": LICENCE["@id"]},
             "hasPart": parts,
             "mentions": [{"@id": "#export"}],
         },
@@ -78,6 +90,8 @@ def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: s
             "result": parts,
         },
         SOFTWARE,
+        AUTHOR,
+        LICENCE,
         *files,
     ]
     path = folder / NAME

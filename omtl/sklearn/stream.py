@@ -252,7 +252,8 @@ class TaskStream(BaseEstimator):
         batch = Batch(rows, y, number, nodes, np.zeros(0))
         if not checks:
             return batch
-        norms = [self._finite_norms(part.rows[0]) for part in self._blocks(batch)]
+        parts = (part.rows for part in self._blocks(batch))
+        norms = [self._finite_norms(rows.X) for rows in parts if isinstance(rows, DenseRows)]
         return batch._replace(square_norm=np.concatenate(norms))
 
     def _finite_norms(self, X: Any) -> np.ndarray:
@@ -285,7 +286,8 @@ class TaskStream(BaseEstimator):
         feed = self._feed()
         for part in self._blocks(batch):
             if part.square_norm.size < part.task.size:
-                part = part._replace(square_norm=self._finite_norms(part.rows[0]))
+                assert isinstance(part.rows, DenseRows)  # norms of sparse rows are known
+                part = part._replace(square_norm=self._finite_norms(part.rows.X))
             end = begin + part.task.size
             follow(feed, part, learns, ends and end == scores.size, scores[begin:end])
             begin = end

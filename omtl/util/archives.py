@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -71,9 +71,12 @@ def write_sealed(path: Path, arrays: Mapping[str, np.ndarray], compressed: bool 
     WriteError
         If it cannot be written.
     """
+    for name, array in arrays.items():  # `allow_pickle` of savez is an array before NumPy 2.2
+        if array.dtype.hasobject:
+            raise ValueError(f"{name} is of Python objects, which only a pickle could keep")
     content = io.BytesIO()
-    write = np.savez_compressed if compressed else np.savez
-    write(content, allow_pickle=False, **arrays, **{SEAL: np.array(_seal(arrays))})
+    write: Callable[..., None] = np.savez_compressed if compressed else np.savez
+    write(content, **arrays, **{SEAL: np.array(_seal(arrays))})
     write_whole(path, content.getvalue())
 
 

@@ -90,6 +90,10 @@ def test_a_crate_has_all_files_with_their_hashes(tmp_path: Path) -> None:
     by_id = {entity["@id"]: entity for entity in crate["@graph"]}
     assert by_id["#export"]["name"] == "omtl export landmine dom-table1 --reading as_published"
     assert {part["@id"] for part in by_id["./"]["hasPart"]} == there
+    assert by_id["./"]["name"] == "Results of omtl: landmine, dom-table1"
+    assert by_id[by_id["./"]["author"]["@id"]]["name"] == "The omtl authors"
+    assert by_id[by_id["./"]["license"]["@id"]]["name"] == "MIT License"
+    assert str(tmp_path) not in json.dumps(crate)
     assert {"landmine.croissant.json", "landmine.parquet", "dom-table1.csv"} <= there
     for name in there:
         content = (tmp_path / name).read_bytes()

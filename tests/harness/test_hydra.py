@@ -239,12 +239,20 @@ def test_optuna_searches_a_hyper_parameter(home: Path) -> None:
         (["-m", "algorithm=glob(zzz*)"], "algorithm=glob(zzz*) matches no algorithm; choose from"),
         (["algorithm=pa", "metric=errors", *SMALL], "no metric 'errors' (did you mean 'error'?)"),
         (["algorithm=pa", "metric=auc", *SMALL], "does not measure auc; it measures error, "),
+        (
+            ["-m", "algorithm=pa,coml", "network=full,ring", *SMALL],
+            "network=full,ring: PA, COML: no learner on a network, so runs on each network are the",
+        ),
     ],
 )
 @pytest.mark.usefixtures("home")
 def test_what_cannot_be_run_is_told(
-    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("omtl.reproduction.record.run_units", None)  # it is told before a play
     with pytest.raises(SystemExit) if "-m" not in words else nullcontext():
         assert omtl(["run", *words]) == 2
     assert says in capsys.readouterr().err
