@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
-from omtl.experiment.descriptions import Claim, Part
+from omtl.experiment.descriptions import FILES, Claim, Part
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import check_names, typed
+from omtl.experiment.schema import check_names, read_file
 from omtl.figures.numbers import ShownPanel
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, places_in
@@ -52,8 +51,7 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    claims: tuple[Claim, ...] = typed(tuple[Claim, ...], found, str(path))
+    claims: tuple[Claim, ...] = read_file(FILES["claims"], path) if path.exists() else ()
     for claim in claims:
         check_claim(claim, f"{path}, {claim.id}")
     return claims

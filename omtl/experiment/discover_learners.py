@@ -55,10 +55,11 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         for spec in specs:
             yield from _of_spec(spec)
         if not specs:
-            yield (
-                f"{kind.__name__}({_told(_stand_ins(kind))}), of no config",
-                kind(**_stand_ins(kind)),
+            point, name = _stand_ins(kind), kind.__name__
+            spec = AlgorithmSpec(
+                name=name, label=name, learner=path, networked=False, fixed=point, grid={}
             )
+            yield f"{name}({_told(point)}), of no config", new_learner(spec, point)
 
 
 def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:

@@ -39,19 +39,22 @@ def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where
         With the closest known name.
     """
     known = list(columns)
+    configs = {group: options(group) for group in SPECS}
     for name, question in asked.items():
         here = f"{where}, question {name}"
         check_names(here, ("column", question.columns, known))
         for patch in question.options.values():
             for key in patch:
-                _check_place(here, *key.split("."))
+                _check_place(here, configs, *key.split("."))
 
 
-def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
+def _check_place(
+    where: str, configs: Mapping[str, list[str]], group: str, name: str = "", *path: str
+) -> None:
     """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
-    check_names(where, ("group", [group], SPECS))
-    names = options(group) if name == "*" else [name]
-    check_names(where, (group, names, options(group)))
+    check_names(where, ("group", [group], configs))
+    if name != "*":
+        check_names(where, (group, [name], configs[group]))
     kind = SPECS[group]
     keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
     check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))

@@ -91,18 +91,18 @@ def read_text(path: Path) -> str:
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
     """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
-    return _parsed(path, file_state(path))
-
-
-@cache
-def _parsed(path: Path, _: State) -> Mapping[str, Any]:
-    try:
-        content = frozen(yaml.load(read_text(path), _Loader))
-    except yaml.YAMLError as fault:
-        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
+    content = _parsed(path, file_state(path))
     if not isinstance(content, dict):
         raise UserError(f"{path}: must be a mapping of names to values")
     return content
+
+
+@cache
+def _parsed(path: Path, _: State) -> Any:
+    try:
+        return frozen(yaml.load(read_text(path), _Loader))
+    except yaml.YAMLError as fault:
+        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -300,5 +300,6 @@ def read_file(kind: Any, path: Path) -> Any:
 
 
 @cache
-def _typed_file(kind: Any, path: Path, _: State) -> Any:
-    return typed(kind, read_yaml(path), str(path))
+def _typed_file(kind: Any, path: Path, state: State) -> Any:
+    content = read_yaml(path) if is_dataclass(kind) else _parsed(path, state)
+    return typed(kind, content, str(path))

@@ -5,14 +5,13 @@ They are in ``experiments/<paper>/diagnoses.yaml``.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import yaml
-
-from omtl.experiment.descriptions import Diagnosis
+from omtl.experiment.descriptions import FILES, Diagnosis
 from omtl.experiment.papers import paper_file
-from omtl.experiment.schema import check_names, typed
+from omtl.experiment.schema import State, check_names, file_state, read_file
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, known_readings, row_labels
 
@@ -20,16 +19,16 @@ from omtl.tables.plan import describe, known_readings, row_labels
 def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
     """Return a paper's diagnoses."""
     path = paper_file(paper, "diagnoses.yaml")
-    return _read(path.read_text(encoding="utf-8"), str(path)) if path.exists() else ()
+    return _checked(path, file_state(path)) if path.exists() else ()
 
 
-@lru_cache  # each cell that is off asks for them
-def _read(text: str, where: str) -> tuple[Diagnosis, ...]:
-    entries: tuple[Diagnosis, ...] = typed(tuple[Diagnosis, ...], yaml.safe_load(text), where)
+@cache  # each cell that is off asks for them
+def _checked(path: Path, _: State) -> tuple[Diagnosis, ...]:
+    entries: tuple[Diagnosis, ...] = read_file(FILES["diagnoses"], path)
     for entry in entries:
         table = describe("table", entry.table)
         check_names(
-            where,
+            str(path),
             ("reading", entry.readings, known_readings()),
             ("data set", [entry.dataset], [column.published for column in table.columns]),
             ("algorithm", entry.algorithms, row_labels(table)),
