@@ -44,8 +44,8 @@ class Network(NamedTuple):
 
     Vector s · n_modes + k of `W` is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times that vector. `known[i, s]` is whether slot s of node i is
-    nonempty; if not, its score is exactly 0. If `settled`, of shape (1,), is true, `known` no
-    longer changes until a node learns something new.
+    nonempty; if not, its score is exactly 0. If ``settled[s]`` is true, that of slot s no longer
+    changes until a node learns something new.
     """
 
     W: SideBySide
@@ -101,8 +101,8 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network | Node
         from_nodes=np.ascontiguousarray(from_nodes.T),
         mixing=mixing,
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
-        known_before=np.zeros((n_nodes, n_slots), dtype=np.bool_),
-        settled=np.ones(1, dtype=np.bool_),
+        known_before=np.zeros(n_nodes, dtype=np.bool_),
+        settled=np.ones(n_slots, dtype=np.bool_),
     )
 
 
@@ -124,8 +124,9 @@ def combine(net, rows):
         least = min(least, abs(net.scale[k]))
     if least < SMALLEST_SCALE:
         multiply_out_modes(net, rows)
-    if not net.settled[0]:
-        pass_on_known(net)
+    for s in range(net.settled.size):
+        if not net.settled[s]:
+            pass_on_known(net, s)
 
 
 @combine.of(NodeVectors)
@@ -139,21 +140,23 @@ def _combine_vectors(net, rows):  # noqa: ARG001
 
 
 @inlined
-def pass_on_known(net):
-    """Mark each node's slots as nonempty if a neighbour's are."""
-    n_nodes, n_slots = net.known.shape
-    net.settled[0] = True
+def pass_on_known(net, s):
+    """Mark a slot as nonempty at each node with a neighbour where it is."""
+    n_nodes = net.known_before.size
     for i in range(n_nodes):
-        for s in range(n_slots):
-            net.known_before[i, s] = net.known[i, s]
-    for i in range(n_nodes):
-        for s in range(n_slots):
-            net.known[i, s] = False
-            for j in range(n_nodes):
-                if net.mixing[i, j] > 0.0 and net.known_before[j, s]:
+        net.known_before[i] = net.known[i, s]
+        net.known[i, s] = False
+    lacking = n_nodes
+    for j in range(n_nodes):
+        if net.known_before[j] and lacking > 0:
+            for i in range(n_nodes):
+                if net.mixing[i, j] > 0.0 and not net.known[i, s]:
                     net.known[i, s] = True
-            if net.known[i, s] != net.known_before[i, s]:
-                net.settled[0] = False
+                    lacking -= 1
+    net.settled[s] = True
+    for i in range(n_nodes):
+        if net.known[i, s] != net.known_before[i]:
+            net.settled[s] = False
 
 
 def _dense_multiply_out(net, rows):  # noqa: ARG001
@@ -196,7 +199,7 @@ def set_step(net, i, s, a):
         net.W.steps[s * n + k] = a * net.from_nodes[i, k] / net.scale[k]
     if a != 0.0 and not net.known[i, s]:
         net.known[i, s] = True
-        net.settled[0] = False
+        net.settled[s] = False
 
 
 @inlined

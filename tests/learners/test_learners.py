@@ -269,7 +269,7 @@ def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
     net = getattr(state, "net", state)
     assert 1500 * np.log10(np.abs(net.decay[-1])) < -320
     assert np.all(np.abs(net.scale) >= network_vectors.SMALLEST_SCALE)
-    assert np.all(np.isfinite(net.vectors))
+    assert np.all(np.isfinite(net.W.vectors))
 
 
 @pytest.mark.parametrize("learner", [DOM2(1.0, 0.3), DOM2(1.0, 0.3, False, True)], ids=repr)
