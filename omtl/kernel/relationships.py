@@ -31,8 +31,8 @@ class Relationships(NamedTuple):
         WᵀW of these vectors, updated from the scores.
     sums : ndarray of shape (n_tasks,)
         Sums of the components of each weight vector.
-    d : ndarray of shape (1,), int64
-        Number of these components, with those that stay zero.
+    n_unmet : ndarray of shape (1,), int64
+        Number of components that stay zero and are not stored.
     memory : ndarray of shape (4, n_tasks, width)
         Work space for matrix functions.
     each : ndarray of shape (n_tasks,), int32
@@ -52,7 +52,7 @@ class Relationships(NamedTuple):
     learnt: np.ndarray
     gram: np.ndarray
     sums: np.ndarray
-    d: np.ndarray
+    n_unmet: np.ndarray
     memory: np.ndarray
     each: np.ndarray
     together_from: np.ndarray
@@ -73,7 +73,7 @@ def unrelated(
         learnt=learnt,
         gram=np.zeros((m, m)),
         sums=np.zeros(m),
-        d=np.array([shape.n_features + shape.n_unmet]),
+        n_unmet=np.array([shape.n_unmet]),
         memory=np.zeros((4, m, width)),
         each=np.arange(m, dtype=np.int32),
         together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
@@ -179,7 +179,7 @@ def add_gram(self, state):
 @inlined
 def find_covariance(self, state):
     """Set the learnt matrix to cov(W) over all features."""
-    square, d = self.rate * self.rate, state.d[0]
+    square, d = self.rate * self.rate, state.W.vectors.shape[1] + state.n_unmet[0]
     for i in range(state.sums.size):
         for j in range(state.sums.size):
             both = state.gram[i, j] - state.sums[i] * state.sums[j] / d

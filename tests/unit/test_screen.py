@@ -49,7 +49,9 @@ def test_papers_tables_fit(table: str, store: Store) -> None:
     show(layout, Console(file=text, width=80))
     lines = text.getvalue().splitlines()
     assert widest(text.getvalue()) <= 80
-    assert sum(line.count("ours ") for line in lines) >= len(layout.heads)
+    rows = [line for line in layout.lines if line.cells]
+    columns = min(len(layout.heads), len(rows))  # broad tables are turned
+    assert sum(line.count("ours ") for line in lines) >= columns
     assert not any(one == two == "" for one, two in pairwise(lines))
 
 
