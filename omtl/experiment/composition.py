@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -18,8 +17,8 @@ from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from omegaconf.resolvers import oc
 
+from omtl.experiment.closed_environment import closed_environment
 from omtl.experiment.config import option_file, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import hyper_parameters
@@ -341,7 +340,7 @@ class ComposedRun:
     def of(config: DictConfig) -> ComposedRun:
         """Return the run of a config that Hydra composed; raise UserError if it makes none."""
         try:
-            with _closed_environment():
+            with closed_environment():
                 content = _container(config, resolve=True, throw_on_missing=True)
             return ComposedRun.read(content)
         except OmegaConfBaseException as fault:
@@ -363,23 +362,6 @@ class ComposedRun:
         algorithm = self.algorithm if listed == grid else replace(self.algorithm, grid=listed)
         network = self.network if algorithm.networked else None
         return Experiment(algorithm, self.dataset, self.protocol, network)
-
-
-@contextmanager
-def _closed_environment() -> Iterator[None]:
-    """Refuse configs that read environment variables, whose values would get into results."""
-
-    def refuse(name: str, *_: Any) -> None:
-        raise UserError(
-            f"a config reads the environment variable {name}, whose value would get into results; "
-            "write the value into the config, or on the command line"
-        )
-
-    OmegaConf.register_new_resolver("oc.env", refuse, replace=True)
-    try:
-        yield
-    finally:
-        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
 
 
 def _container(config: DictConfig, **how: Any) -> dict[str, Any]:

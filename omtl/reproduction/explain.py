@@ -15,7 +15,7 @@ from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
-from omtl.tables.notes import reason_of
+from omtl.tables.notes import APART, reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request
@@ -119,7 +119,7 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
 
 def why_of(cell: Any, of: TableDescription) -> str:
     """Return why a cell has its verdict, in words."""
-    reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ")
+    reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ").removeprefix(f"{APART}: ")
     if cell.verdict not in JUDGED or not cell.n_repeats:
         return reason
     scale = METRICS[cell.metric].scale

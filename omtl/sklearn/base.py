@@ -21,7 +21,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
 from omtl.kernel.rules import findings
-from omtl.sklearn.arguments import declared_names, label_classes, repeat_by_weight, two_classes
+from omtl.sklearn.arguments import (
+    declared_names,
+    label_classes,
+    numbers_of,
+    repeat_by_weight,
+    two_classes,
+)
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
@@ -251,7 +257,8 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         """
         check_is_fitted(self)
         X = validate_data(self, sound_rows(X), **TAKEN, reset=False)
-        batch = self._batch(X, np.zeros(X.shape[0]), task, node)
+        number = numbers_of(task, X.shape[0], self._number)
+        batch = self._batch(X, np.zeros(X.shape[0]), number, node)
         return self._foresee(batch)
 
     def predict(self, X: Any, task: Any = None, node: Any = None) -> np.ndarray:

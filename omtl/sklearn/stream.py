@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from itertools import count, pairwise
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
@@ -203,10 +203,10 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        opens = self._is_open and task is not None
-        new = growth.new_tasks(self, task) if opens else {}
-        number = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
-        batch = self._batch(X, np.where(positive, 1.0, -1.0), task, node, number, checks=not whole)
+        new = growth.new_tasks(self, task) if self._is_open and task is not None else {}
+        places = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
+        number = numbers_of(task, X.shape[0], places)
+        batch = self._batch(X, np.where(positive, 1.0, -1.0), number, node, checks=not whole)
         finite = True
         for begin, end in pairwise(sorted({0, *new, y.size})):
             if begin in new:
@@ -226,24 +226,15 @@ class TaskStream(BaseEstimator):
         )
 
     def _batch(
-        self,
-        X: Any,
-        y: np.ndarray,
-        task: Any,
-        node: Any,
-        names: Mapping[Hashable, int] | None = None,
-        checks: bool = True,
+        self, X: Any, y: np.ndarray, number: np.ndarray, node: Any, checks: bool = True
     ) -> Batch:
-        """Return rows in the layout of the stream; `names` has all tasks.
-
-        Dense rows have square norms only if this checks them.
+        """Return rows as the stream has them; dense ones have square norms only if checked.
 
         Raises
         ------
         ValueError
             If a row contains NaN, infinity or numbers too large.
         """
-        number = numbers_of(task, X.shape[0], self._number if names is None else names)
         nodes = self._nodes(number, node)
         if self._shape.sparse:
             X = sparse.csr_array(X).astype(np.float64, copy=False)

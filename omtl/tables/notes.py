@@ -24,6 +24,9 @@ from omtl.tables.proofread import by_row, suspects
 from omtl.tables.settled import said_of_repeats
 from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
 
+APART = "within 10 %, but many standard errors from print"
+"""How the note on such a cell begins."""
+
 
 def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[str]:
     """Return the notes below a table, one sentence or line each.
@@ -68,7 +71,7 @@ def reason_of(cell: Any, of: TableDescription) -> str:
     own_rule = cell.selection == of.selection
     if cell.verdict in (MATCH, NEAR) and cell.is_apart and own_rule:
         why = diagnosis_of(cell, of.paper)
-        return f"within 10 %, but many standard errors from print: {why}" if why else ""
+        return f"{APART}: {why}" if why else ""
     if cell.verdict != OFF:
         return ""
     if cell.interval == CONTAINS:

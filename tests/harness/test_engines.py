@@ -17,7 +17,7 @@ from miniature import SERIAL, small
 from omtl.compute import clusters, engine
 from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
 from omtl.compute.engine import BACKENDS
-from omtl.compute.store import Store, packed
+from omtl.compute.store import Store, StoredRow, packed
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
@@ -308,7 +308,7 @@ def test_what_another_run_stores_is_not_computed(
     def compute_beside_another(unit: Unit) -> Any:
         if unit is units[0]:
             for other in units[1:3]:
-                Store(store.folder).save(other, compute(other))
+                Store(store.folder).add([StoredRow.of(other, compute(other))])
         return compute(unit)
 
     monkeypatch.setattr(engine, "compute", compute_beside_another)

@@ -149,7 +149,7 @@ def test_readings_are_written_where_their_paper_is(
     assert search_readings.readings_folder(TABLE) == CONF / "reading" / "dom"
     monkeypatch.setattr(search_readings, "CHECKOUT", None)
     assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
-    with pytest.raises(UserError, match="readings of dom are part of the installed package"):
+    with pytest.raises(UserError, match="readings of dom are part of an installed package"):
         search_readings.readings_folder(TABLE)
 
 

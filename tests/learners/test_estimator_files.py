@@ -113,7 +113,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
 
 
 COUNTS = {
-    *("round", "n_met", "last_met", "seen", "horizon", "random", "d", "together_from"),
+    *("round", "n_met", "last_met", "seen", "horizon", "random", "n_unmet", "together_from"),
     *("asked", "steps", "n", "peers", "wrong"),
 }
 """Arrays of whole numbers that say how many, not where."""

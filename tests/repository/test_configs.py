@@ -19,6 +19,7 @@ from omtl.reproduction.record import line, play_run
 from omtl.tables.cells import places_in, planned
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, EXPERIMENTS
 
@@ -151,9 +152,10 @@ def test_an_option_without_a_label_is_refused(
 ) -> None:
     asked = {"asks": "?", "says": "nothing", "columns": [], "literal": "short", **question}
     asked["options"] = {"short": {}, "long": {}}
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
-    monkeypatch.setattr("omtl.experiment.papers.EXPERIMENTS", tmp_path)
+    paper = tmp_path / "experiments" / "mine"
+    paper.mkdir(parents=True)
+    (paper / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
+    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     with pytest.raises(UserError) as told:
         questions("mine")
     assert all(word in str(told.value) for word in [str(tmp_path), *words])

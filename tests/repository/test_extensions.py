@@ -43,6 +43,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(installed: Path, *words: str, status: int = 0) -> str:
     """Return what a program prints where the example is installed."""
     found = environment(installed / "home")
+    found["COLUMNS"] = "200"
     found["PYTHONPATH"] += os.pathsep + str(installed / "site")
     done = subprocess.run(
         [sys.executable, *words],
