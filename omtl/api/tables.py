@@ -173,6 +173,8 @@ class Table(DisplayedResult):
     def _within(self) -> str:
         tally = Counter(self.run.cells["verdict"][self.run.cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
+        if not judged and not tally[MISSING]:
+            return "no cell is compared with its published number"
         agree = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%} of"
         rest = [f"{tally[v]} {v}" for v in (OFF, MISSING) if tally[v]]
         return f"{agree} the published number{'; ' + ', '.join(rest) if rest else ''}"

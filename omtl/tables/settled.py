@@ -15,7 +15,7 @@ from omtl.tables.cells import each_cell
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import printed_of, scored
-from omtl.tables.verdict import JUDGED, PrintedNumber, difference
+from omtl.tables.verdict import JUDGED, MISSING, VALUE, PrintedNumber, difference
 
 ERROR = 0.01
 """Allowed probability that a cell's verdict would be another one with all repeats."""
@@ -26,16 +26,19 @@ FIRST = 3
 GROWTH = 1.5
 """How many times as many repeats are played before it is looked at again."""
 
-SETTLED, ALL_PLAYED, NOTHING_TO_SETTLE = "settled", "all played", "nothing to settle"
+SETTLED, ALL_PLAYED, NOT_PLAYED = "settled", "all played", "not played"
+WITH_THE_OTHERS = "with the others"
 """Why a row of a column was played no further."""
 
 
 def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFrame, Outcome]:
     """Play the cells of a table in batches of repeats, each until its verdict is settled.
 
-    Cells of one algorithm on one data set share their units, so they stop together. The cells that
-    take part, the order of the repeats and the bound are fixed beforehand, so that the same seed
-    gives the same numbers whatever is stored already.
+    Cells of one algorithm on one data set share their units, so they stop together. Cells that are
+    not compared with print, such as our baselines, are played until the last one that is stops; if
+    none is, as in a table of times, all repeats are played. The cells that take part, the order of
+    the repeats and the bound are fixed beforehand, so that the same seed gives the same numbers
+    whatever is stored already.
 
     Parameters
     ----------
@@ -51,6 +54,7 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
     outcome : Outcome
     """
     outcome, done, left = Outcome(), [], cells
+    is_compared = cells["kind"] == VALUE
     for count in _counts(cells):
         part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
         outcome.add(play_cells(part, request))
@@ -60,6 +64,9 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
         judged = judged.assign(stopped=why)
         together = [judged["dataset"], judged["algorithm"]]
         stops = judged["stopped"].ne("").groupby(together).transform("all")
+        if is_compared.any() and stops[is_compared[stops.index]].all():
+            judged["stopped"] = judged["stopped"].replace("", WITH_THE_OTHERS)
+            stops[:] = True
         done.append(judged[stops])
         left = left[~stops]
         if left.empty:
@@ -82,8 +89,12 @@ def _why_to_stop(cell: Any, total: int) -> str:
     """Return why a cell needs no more repeats, of `total` in all; empty if it does."""
     if cell.asked_repeats >= total:
         return ALL_PLAYED
-    if cell.verdict not in JUDGED or not math.isfinite(cell.delta):
-        return NOTHING_TO_SETTLE
+    if cell.verdict == MISSING:
+        return NOT_PLAYED
+    if cell.verdict not in JUDGED:
+        return ""
+    if not math.isfinite(cell.delta):
+        return SETTLED  # off, however often it diverges
     in_all = cell.n_repeats * total // cell.asked_repeats
     settled = is_settled(printed_of(cell), cell.values, in_all, cell.experiment.drawn)
     return SETTLED if settled else ""

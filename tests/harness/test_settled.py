@@ -20,7 +20,7 @@ from omtl.tables.cells import PLACE
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.settled import ALL_PLAYED, FIRST, GROWTH, SETTLED, is_settled, play_until_settled
-from omtl.tables.verdict import JUDGED, STD, PrintedNumber, difference
+from omtl.tables.verdict import JUDGED, OURS, STD, PrintedNumber, difference
 
 
 def test_bound_on_the_rest_holds_for_all_numbers_of_plays_at_once() -> None:
@@ -102,3 +102,17 @@ def test_table_stops_early_where_nothing_is_open(tmp_path: Path) -> None:
     once_more, _ = play_until_settled(far, elsewhere)
     for one, other in zip(found["values"], once_more["values"], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_cells_that_are_not_compared_are_played_as_long_as_the_others(tmp_path: Path) -> None:
+    """Our baselines until the last verdict is settled; in a table of times, all repeats."""
+    cells = small_table(repeats=12)
+    cells = cells[cells["algorithm"].isin(["PM", "PA", "OGD"])]
+    request = Request("as_written", "auto", parallel=SERIAL, store=Store(tmp_path))
+    far = cells.assign(published_mean=cells["published_mean"].where(cells["kind"] == OURS, "1.00"))
+    found, _ = play_until_settled(far, request)
+    counts = found.set_index("algorithm")["n_repeats"]
+    assert counts["OGD"] == counts[["PM", "PA"]].max() < 12
+    times = cells.assign(kind=cells["kind"].where(cells["kind"] == OURS, "timing"))
+    timed, _ = play_until_settled(times, request)
+    assert set(timed["stopped"]) == {ALL_PLAYED}
