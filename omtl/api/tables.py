@@ -25,7 +25,6 @@ from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.export import captioned, with_numbers
 from omtl.reproduction.reproduce import TableRun, play_table
-from omtl.tables.agreement import agreement
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.layout import plural
 from omtl.tables.notes import notes_on_sources
@@ -166,7 +165,7 @@ class Table(DisplayedResult):
     @property
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, and what to type next."""
-        found = agreement(self.run.cells)
+        found = self.run.layout.agreement
         bounds = [found.line] if found else []
         return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
 

@@ -14,6 +14,7 @@ from omtl.tables.plan import describe
 from omtl.tables.published_results import PublishedRun, runs_of, with_results
 from omtl.tables.request import Request
 from omtl.tables.writing import as_json, write_table
+from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS
 
 
@@ -41,7 +42,7 @@ def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:
     paths = write_table(cells, layout, claims, run.folder)
     for path in paths:
         if path.name.endswith(".meta.json"):  # the configs as they were run
-            path.write_text(as_json(as_it_was, 3) + "\n", encoding="utf-8")
+            write_whole(path, as_json(as_it_was, 3) + "\n")
     return paths
 
 

@@ -46,7 +46,43 @@ NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of the fast path, before learning, for an example that needs conversion."""
 
 
-class MultiTaskClassifier(ClassifierMixin, TaskStream):
+class SaveLoadMixin:
+    """An estimator that can be written to a file and read again."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the estimator to a file with only numbers and names, no code.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Raises
+        ------
+        UserError
+            If a label is not a string or a number, or the file cannot be written.
+        NotFittedError
+            If nothing has been learnt.
+        """
+        from omtl.sklearn.model_file import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the estimator of a file that `save` wrote.
+
+        Raises
+        ------
+        UserError
+            If the file is not such a file, or of another learner.
+        """
+        from omtl.sklearn.model_file import load_model
+
+        return load_model(cls, path)
+
+
+class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
     """An online learner of many binary classification tasks, as a scikit-learn estimator.
 
     All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the
@@ -318,38 +354,6 @@ class MultiTaskClassifier(ClassifierMixin, TaskStream):
         return findings(self._learner, self._state)
 
     # Keeping
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the estimator to a file with only numbers and names, no code.
-
-        Parameters
-        ----------
-        path : path-like
-
-        Raises
-        ------
-        UserError
-            If a label is not a string or a number, or the file cannot be written.
-        NotFittedError
-            If nothing has been learnt.
-        """
-        from omtl.sklearn.model_file import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the estimator of a file that `save` wrote.
-
-        Raises
-        ------
-        UserError
-            If the file is not such a file, or of another learner.
-        """
-        from omtl.sklearn.model_file import load_model
-
-        return load_model(cls, path)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: everything except compiled code and its addresses."""

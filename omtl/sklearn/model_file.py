@@ -19,7 +19,7 @@ from sklearn.base import clone
 from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
-from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin
 from omtl.sklearn.task_column import TaskColumn
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -33,7 +33,7 @@ PLAIN = (str, bool, int, float, type(None))
 Estimator = TypeVar("Estimator")
 
 
-def save(saved: MultiTaskClassifier | TaskColumn, path: str | PathLike[str]) -> None:
+def save(saved: SaveLoadMixin, path: str | PathLike[str]) -> None:
     """Write an estimator, or one that reads the task from a column, to a file, atomically.
 
     Raises
@@ -42,7 +42,7 @@ def save(saved: MultiTaskClassifier | TaskColumn, path: str | PathLike[str]) -> 
         If a label or a parameter is not a number or a string, or the file cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
-    estimator = saved.estimator_ if isinstance(saved, TaskColumn) else saved
+    estimator: Any = saved.estimator_ if isinstance(saved, TaskColumn) else saved
     shape = estimator._shape._asdict()
     arrays["shape/mixing"] = shape.pop("mixing")
     about = {

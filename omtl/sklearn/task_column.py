@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from numbers import Integral
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin
 
 
 def _has_weights(model: TaskColumn) -> bool:
     return model.estimator.entry.linear
 
 
-class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """An estimator of many tasks that reads the task from a column of X.
 
     Scikit-learn passes the task as metadata to few of its tools, and not to scorers. If the task is
@@ -94,34 +93,6 @@ class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def classes_(self) -> np.ndarray:
         """Return the two classes."""
         return self.estimator_.classes_
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write what was learnt to a file with only numbers and names, no code.
-
-        Raises
-        ------
-        UserError
-            If a label is not a string or a number, or the file cannot be written.
-        NotFittedError
-            If nothing has been learnt.
-        """
-        from omtl.sklearn.model_file import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return what `save` wrote.
-
-        Raises
-        ------
-        UserError
-            If the file is not such a file.
-        """
-        from omtl.sklearn.model_file import load_model
-
-        return load_model(cls, path)
 
     @available_if(_has_weights)
     def weights(self) -> dict[Hashable, np.ndarray]:

@@ -102,9 +102,9 @@ def agreement(cells: pd.DataFrame) -> Agreement | None:
     return Agreement(len(judged), within, *bounds, *_order(judged))
 
 
-def agreement_rows(cells: pd.DataFrame) -> pd.DataFrame:
+def agreement_rows(cells: pd.DataFrame, found: Agreement | None) -> pd.DataFrame:
     """Return the row of ``results/reproduced/<id>.agreement.csv``, if cells are compared."""
-    asked, found = first_cell(cells), agreement(cells)
+    asked = first_cell(cells)
     of = {"table": asked.table, "reading": asked.reading, "selection": asked.selection}
     return pd.DataFrame([] if found is None else [of | found.row], columns=[*of, *COLUMNS])
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
+from omtl.tables.agreement import Agreement, agreement
 from omtl.tables.cells import (
     ALL_TASKS,
     Place,
@@ -54,7 +55,8 @@ class LayoutLine(NamedTuple):
 class Layout(NamedTuple):
     """A laid-out table: what every output format shows.
 
-    The cells of its lines have their texts: ``shown_published`` and ``shown_ours``.
+    The cells of its lines have their texts: ``shown_published`` and ``shown_ours``. Its `agreement`
+    with print, which is the first of the notes too, is None if no cell is compared.
     """
 
     title: str
@@ -62,6 +64,7 @@ class Layout(NamedTuple):
     heads: list[str]
     lines: list[LayoutLine]
     notes: list[str]
+    agreement: Agreement | None
 
     @property
     def has_suspects(self) -> bool:
@@ -94,12 +97,13 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
     cells : DataFrame
         Of `omtl.tables.scoring.judged`.
     notes : list of str
-        What stands below the table (`omtl.tables.notes.notes`).
+        What else stands below the table (`omtl.tables.notes.notes`).
     """
-    of = description_of(cells)
+    of, found = description_of(cells), agreement(cells)
     cells = with_texts(cells, of)
     heads = list(dict.fromkeys(cells["head"]))
-    return Layout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes)
+    notes = notes if found is None else [found.line, *notes]
+    return Layout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes, found)
 
 
 def with_texts(cells: pd.DataFrame, of: TableDescription) -> pd.DataFrame:

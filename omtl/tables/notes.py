@@ -17,7 +17,6 @@ from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test, trends
-from omtl.tables.agreement import agreement
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
 from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.proofread import by_row, suspects
@@ -42,7 +41,6 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
     here = set(places_in(cells))
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
-        *_agreement(cells),
         *_reasons(cells),
         *_pulled(cells),
         *said_of_repeats(cells),
@@ -54,12 +52,6 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
         *_same_readings(cells, of),
         *_placebo_test(cells, of),
     ]
-
-
-def _agreement(cells: pd.DataFrame) -> list[str]:
-    """Return floor, ours, ceiling and order, if cells are compared."""
-    found = agreement(cells)
-    return [] if found is None else [found.line]
 
 
 def reason_of(cell: Any, of: TableDescription) -> str:

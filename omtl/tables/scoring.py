@@ -294,7 +294,7 @@ def judged(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _judgement(cell: Any) -> dict[str, Any]:
     values, shuffles, drawn = cell.values, cell.shuffles, cell.experiment.drawn
-    count, std, shuffle_std = values.size, _std(values), _std(shuffles)
+    count, std, shuffle_std = values.size, std_of(values), std_of(shuffles)
     mean = float(values.mean()) if count else np.nan
     printed, off = printed_of(cell), None
     if count and cell.kind != OURS:
@@ -325,7 +325,8 @@ def printed_of(cell: Any) -> PrintedNumber:
     )
 
 
-def _std(values: np.ndarray) -> float:
+def std_of(values: np.ndarray) -> float:
+    """Return the standard deviation of single numbers; 0 for fewer than two."""
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
 
 

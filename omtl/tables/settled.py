@@ -12,9 +12,10 @@ import pandas as pd
 from omtl.compute.engine import Outcome
 from omtl.measures.sequential import reach_of_rest
 from omtl.tables.cells import each_cell
+from omtl.tables.layout import plural
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
-from omtl.tables.scoring import printed_of, scored
+from omtl.tables.scoring import printed_of, scored, std_of
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, PrintedNumber, difference
 
 ERROR = 0.01
@@ -26,9 +27,9 @@ FIRST = 3
 GROWTH = 1.5
 """How many times as many repeats are played before it is looked at again."""
 
-SETTLED, ALL_PLAYED, NOT_PLAYED = "settled", "all played", "not played"
-WITH_THE_OTHERS = "with the others"
-"""Why a row of a column was played no further."""
+SETTLED, ALL_PLAYED = "settled", "all played"
+NOT_PLAYED, WITH_THE_OTHERS = "not played", "with the others"
+"""Why a cell was played no further (column ``stopped``)."""
 
 
 def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFrame, Outcome]:
@@ -105,7 +106,7 @@ def is_settled(printed: PrintedNumber, numbers: np.ndarray, total: int, drawn: b
 
     Parameters
     ----------
-    printed : Printed
+    printed : PrintedNumber
     numbers : ndarray of shape (n_plays,)
         Ours so far.
     total : int
@@ -113,7 +114,7 @@ def is_settled(printed: PrintedNumber, numbers: np.ndarray, total: int, drawn: b
     drawn : bool
         Whether each has its own draw of the data.
     """
-    mean, std = float(numbers.mean()), float(numbers.std(ddof=1)) if numbers.size > 1 else 0.0
+    mean, std = float(numbers.mean()), std_of(numbers)
     reach = reach_of_rest(std, numbers.size, total, ERROR)
     if not math.isfinite(reach):
         return False
@@ -138,6 +139,6 @@ def said_of_repeats(cells: pd.DataFrame) -> list[str]:
     of = f"{least}" if least == most else f"{least} to {most}"
     rest = f"; {full} needed all repeats" if full else ""
     return [
-        f"{len(settled)} of {len(cells)} cells stopped after {of} repeats, when another verdict "
-        f"had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
+        f"{len(settled)} of {plural(len(cells), 'cell')} stopped after {of} repeats, when another "
+        f"verdict had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
     ]

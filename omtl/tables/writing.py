@@ -13,7 +13,8 @@ import pandas as pd
 from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import Spec
-from omtl.tables import agreement, trends
+from omtl.tables import trends
+from omtl.tables.agreement import agreement_rows
 from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
 from omtl.tables.layout import Layout, counts
 from omtl.tables.render import claims_markdown, layout_markdown
@@ -232,7 +233,7 @@ def write_table(
     of_all = {
         "csv": as_rows(cells),
         "trends.csv": trends.trend_rows(cells),
-        "agreement.csv": agreement.agreement_rows(cells),
+        "agreement.csv": agreement_rows(cells, layout.agreement),
         "claims.csv": claims,
     }
     config = Reading.of(description_of(cells).paper, reading)
