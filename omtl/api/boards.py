@@ -23,9 +23,10 @@ from omtl.util.user_folder import own_folder
 
 EXPLAINED = (
     "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
-    f"In the shares, numbers within {REGION:.0%} of each other are a tie. Edge and ties are the "
-    "shares of choices at an edge of the grid and between tied points. Time is that of the whole "
-    "grid, relative to the median learner."
+    "Real and synthetic are the ratings on those data sets alone. In the shares, numbers within "
+    f"{REGION:.0%} of each other are a tie. Edge and ties are the shares of choices at an edge of "
+    "the grid and between tied points. Time is that of the whole grid, relative to the median "
+    "learner."
 )
 
 
@@ -59,19 +60,21 @@ class Board(DisplayedResult):
     @property
     def is_kept(self) -> bool:
         """Whether it is the whole board, whose numbers belong in ``results/board``."""
-        return self.made.board.asked == BoardRequest() and (
+        asked = self.made.board.asked
+        return asked == BoardRequest(board=asked.board) and (
             CHECKOUT is None or own_folder() is None
         )
 
     def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
-        """Write the board's files, by default to ``results/board``; return the paths."""
-        return write_board(self.made, Path(folder or RESULTS / "board"), times)
+        """Write the board's files, by default where results are kept; return the paths."""
+        return write_board(self.made, Path(folder or RESULTS / self.made.board.folder), times)
 
     @property
     def view(self) -> View:
         """The ranking, the best first."""
-        heads = ["", "learner", "Elo", "95% interval", "win", "tie", "loss"]
-        heads += ["data sets", "points", "edge", "ties", "time"]
+        heads = ["", "learner", "Elo", "95% interval"]
+        groups = [name for name in ("real", "synthetic") if name in self.ranking]
+        heads += [*groups, "win", "tie", "loss", "data sets", "points", "edge", "ties", "time"]
         rows = []
         for place, row in enumerate(self.ranking.to_dict("records"), start=1):
             ratio = self.made.ratios.get(row["algorithm"])
@@ -79,6 +82,7 @@ class Board(DisplayedResult):
                 [
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
+                    *(f"{row[name]:.0f}" for name in groups),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
                     f"{row['edge']:.0%} {row['grid']}".strip(),

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from omtl.compute.engine import Outcome, run_units, why_lacking
 from omtl.compute.store import Store
-from omtl.evidence.battles import rate
-from omtl.evidence.compared_learners import baselines, curves_of, learner_label, tuned
+from omtl.evidence.battles import count_wins, elo, numbers, rate, won
+from omtl.evidence.compared_learners import baselines, curves_of, learner_label, seen_by_all, tuned
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
@@ -25,7 +25,7 @@ from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
-from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.specs import DataSetSpec, SelectionSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
@@ -95,8 +95,14 @@ class BoardPlan:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The config of the group ``board``."""
-        return load_option("board", self.asked.board)
+        """The config of the group ``board``, with what it leaves to the one that it is `like`."""
+        own = load_option("board", self.asked.board)
+        return {**load_option("board", own["like"]), **own} if "like" in own else own
+
+    @property
+    def folder(self) -> str:
+        """Where its results are, within the folder of results."""
+        return "board" if self.asked.board == "default" else f"board/{self.asked.board}"
 
     @property
     def n_repeats(self) -> int:
@@ -291,28 +297,6 @@ def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
     return pd.DataFrame([texts | dict(row) for row in rows], columns=[*CELLS, *more])
 
 
-def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Return the learners of cells, and their numbers on each data set.
-
-    Returns
-    -------
-    learners : list of str
-    values : dict of str to ndarray of shape (n_learners, n_repeats)
-        By data set; NaN where a learner has none. Data sets on which fewer than two have numbers
-        are left out.
-    """
-    learners = list(dict.fromkeys(found["algorithm"]))
-    values = {}
-    for dataset, rows in found.groupby("dataset", sort=False):
-        texts = dict(zip(rows["algorithm"], rows["values"], strict=True))
-        given = {name: np.array(text.split(), float) for name, text in texts.items() if text}
-        if len(given) > 1:
-            n = min(each.size for each in given.values())
-            none = np.full(n, np.nan)
-            values[str(dataset)] = np.array([given.get(name, none)[:n] for name in learners])
-    return learners, values
-
-
 def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     """Return one row per learner, with the highest rating first.
 
@@ -334,7 +318,12 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     sign = METRICS[metric].sign
     each = [sign * one for one in values.values()]
     rated = rate(each, REGION, RESAMPLES, generator(seed, of="board")).set_index(about.index)
-    digits = {"elo": 1, "low": 1, "high": 1, "win": 4, "tie": 4, "loss": 4}
+    for column, synthetic in (("real", False), ("synthetic", True)):
+        part = [sign * values[name] for name in values if is_synthetic(name) == synthetic]
+        if 0 < len(part) < len(each):
+            rated[column] = elo(count_wins([won(one) for one in part]))
+    digits = dict.fromkeys(("elo", "low", "high", "real", "synthetic"), 1)
+    digits |= dict.fromkeys(("win", "tie", "loss"), 4)
     table = (
         about[["algorithm", "label"]]
         .join(rated.round(digits))
@@ -349,33 +338,41 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 
 
+def is_synthetic(dataset: str) -> bool:
+    """Whether a data set is drawn, not collected."""
+    return DataSetSpec.named(dataset).is_synthetic
+
+
 def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
     """Return what the data sets are like as they were played, a row for each that was."""
     rows = []
     for dataset in board.data:
-        units = [board.units[dataset, name][0] for name in board.entrants]
-        played = next((result for unit in units if (result := store.load(unit))), None)
-        if played is None:
-            continue
-        composed = board.composed(dataset)
-        about = board.config["data"].get(dataset, {})
-        tasks = load_prepared(composed.dataset, board.asked.seed, units[0].draw).tasks
-        rows.append(
-            {
-                "dataset": dataset,
-                "label": composed.dataset.label,
-                "kind": about.get("kind", "own"),
-                "tasks": len(tasks.names),
-                "examples": int(played.arrays["examples"].sum()),
-                "share": about.get("share", 1.0),
-                "features": tasks.X.shape[1],
-                "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
-                "positives": round(float(np.mean(tasks.y > 0.0)), 3),
-                "protocol": composed.protocol.name,
-                "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),
-            }
-        )
+        for name in board.entrants:
+            units = board.units[dataset, name]
+            results = [result for unit in units if (result := store.load(unit)) is not None]
+            if len(results) == len(units):
+                rows.append(_facts_of(board, dataset, results))
+                break
     return pd.DataFrame(rows)
+
+
+def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict[str, Any]:
+    composed = board.composed(dataset)
+    about = board.config["data"].get(dataset, {})
+    tasks = load_prepared(composed.dataset, board.asked.seed, draw=0).tasks
+    return {
+        "dataset": dataset,
+        "label": composed.dataset.label,
+        "kind": about.get("kind", "own"),
+        "tasks": len(tasks.names),
+        "examples": int(results[0].arrays["examples"].sum()),
+        "share": about.get("share", 1.0),
+        "features": tasks.X.shape[1],
+        "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
+        "positives": round(float(np.mean(tasks.y > 0.0)), 3),
+        "protocol": composed.protocol.name,
+        "seen": " ".join(map(str, thinned(seen_by_all(results)).tolist())),
+    }
 
 
 def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import numbers
+from omtl.evidence.battles import numbers
 from omtl.evidence.comparisons import beside
 
 COLUMNS = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")

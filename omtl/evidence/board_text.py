@@ -1,22 +1,27 @@
-"""The board's three-line summary of a learner, from significant paired tests."""
+"""What the board says: three lines on each learner, from paired tests, and notes on its order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.board import numbers
+from omtl.evidence.battles import agreement_of_halves, numbers
 from omtl.evidence.comparisons import LEVEL, p_of
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
+from omtl.util.seeds import generator
 
 NAMED = 4
 """Maximum number of data sets or rivals named in a line."""
 
 MOST = 0.5
 """Share of the other learners to beat on a data set for it to be named."""
+
+FIRST, HALVES = 10, 200
+"""Learners that count in how alike halves of the data order them, and how often they are drawn."""
 
 
 def decided(values: np.ndarray) -> np.ndarray:
@@ -91,3 +96,42 @@ def _most_often(labels: Sequence[str], found: Mapping[str, np.ndarray]) -> str:
         return "none"
     order = np.argsort(-counts, kind="stable")[:2]
     return ", ".join(f"{labels[j]} (on {counts[j]} of {len(found)})" for j in order if counts[j])
+
+
+def order_notes(
+    found: pd.DataFrame, ranked: pd.DataFrame, config: Mapping[str, Any], seed: int = 0
+) -> list[str]:
+    """Return how far the order depends on the data sets, and whose learners are on top.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Rows of `CELLS`.
+    ranked : DataFrame
+        Their `ranking`.
+    config : mapping
+        The board's; its ``own`` names the learners of this project's own making.
+    seed : int
+        Seed of the halves.
+    """
+    notes = []
+    values = [METRICS[config["metric"]].sign * one for one in numbers(found)[1].values()]
+    agreement = agreement_of_halves(values, FIRST, HALVES, generator(seed, of="halves"))
+    if len(ranked) > FIRST and not np.isnan(agreement):
+        notes.append(
+            f"Between random halves of the data sets, Kendall's τ of the first {FIRST} learners is "
+            f"{agreement:.2f} on average."
+        )
+    if "real" in ranked and len(ranked) > FIRST:
+        alike = ranked["real"].corr(ranked["synthetic"], method="spearman")
+        notes.append(
+            f"Ratings on real and on synthetic data have a rank correlation of {alike:.2f}."
+        )
+    own = ranked[ranked["algorithm"].isin(config.get("own", {}))]
+    first = own[own.index < FIRST]
+    if len(first):
+        notes.append(
+            f"{len(own)} of the {len(ranked)} learners are this project's own, {len(first)} of "
+            f"them among the first {FIRST}: {', '.join(first['label'])}."
+        )
+    return notes

@@ -22,6 +22,7 @@ from omtl.evidence.board import (
     read_cells,
 )
 from omtl.evidence.board_memory import state_bytes
+from omtl.evidence.board_text import order_notes
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
@@ -80,13 +81,14 @@ def make_board(
     notes += [f"some of the numbers were {pulled}"] if pulled else []
     competing, left_out = joined(found, _submitted(board))
     notes += left_out
+    ranked = _ranked(competing, board)
     return BoardResult(
         board,
         found,
-        _ranked(competing, board),
+        ranked,
         seconds,
         data_facts(board, store),
-        notes,
+        [*notes, *_order_notes(competing, ranked, board)],
         outcome.is_broken,
     )
 
@@ -95,7 +97,7 @@ def _submitted(board: BoardPlan) -> list[dict[str, Any]]:
     """Return the submissions to the board, where all learners compete."""
     if board.asked.learners:
         return []
-    part = "board/submissions"
+    part = f"{board.folder}/submissions"
     return _of_board(board, results_to_read(part) / part)
 
 
@@ -109,6 +111,10 @@ def _ranked(found: pd.DataFrame, board: BoardPlan) -> pd.DataFrame:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
     return ranked
+
+
+def _order_notes(found: pd.DataFrame, ranked: pd.DataFrame, board: BoardPlan) -> list[str]:
+    return order_notes(found, ranked, board.config, board.asked.seed)
 
 
 def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
@@ -125,7 +131,7 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
     UserError
         If there is no board, or it has none of these.
     """
-    folder = (results or results_to_read("board/cells.csv")) / "board"
+    folder = (results or results_to_read(f"{board.folder}/cells.csv")) / board.folder
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
     found, notes = joined(
@@ -138,7 +144,9 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
         if asked:
             tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
-    return BoardResult(board, found, _ranked(found, board), seconds, data, notes)
+    ranked = _ranked(found, board)
+    notes += _order_notes(found, ranked, board)
+    return BoardResult(board, found, ranked, seconds, data, notes)
 
 
 def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:

@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
-from omtl.evidence.compared_learners import curves_of
+from omtl.evidence.compared_learners import curves_of, seen_by_all
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
@@ -141,9 +141,8 @@ def _mean_curve(results: Sequence[Result], curves: np.ndarray) -> dict[str, list
     if curves.shape[1] < 2:
         return {}
     std = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.zeros(curves.shape[1])
-    examples = results[0].arrays["seen"]
     return {
-        "examples": examples.tolist(),
+        "examples": seen_by_all(results).tolist(),
         "mean": curves.mean(axis=0).tolist(),
         "std": std.tolist(),
     }

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import BoardPlan, BoardRequest, beside_median, numbers
+from omtl.evidence.battles import numbers
+from omtl.evidence.board import BoardPlan, BoardRequest, beside_median
 from omtl.evidence.board_sharing import count_sharing, sharing
 from omtl.evidence.board_text import lines
 from omtl.evidence.comparisons import REGION
@@ -44,6 +45,7 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     learning_lines = lines(made.cells, config["metric"], names)
     rows = [
         {
+            **dict.fromkeys(("real", "synthetic"), math.nan),
             **row,
             "lines": learning_lines[row["algorithm"]],
             "time": times.get(row["algorithm"], math.nan),
