@@ -11,8 +11,7 @@ import pandas as pd
 from omtl.api.names import known_name
 from omtl.api.tables import parallel_for
 from omtl.api.views import DisplayedResult, View
-from omtl.evidence.board import BoardPlan as Plan
-from omtl.evidence.board import BoardRequest
+from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
 from omtl.reproduction import submission, submission_replay
@@ -60,10 +59,9 @@ class Board(DisplayedResult):
     @property
     def is_kept(self) -> bool:
         """Whether it is the whole board, whose numbers belong in ``results/board``."""
-        asked = self.made.board.asked
-        return asked == BoardRequest(board=asked.board) and (
-            CHECKOUT is None or own_folder() is None
-        )
+        board = self.made.board
+        whole = board == BoardPlan(board=board.board)
+        return whole and (CHECKOUT is None or own_folder() is None)
 
     def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
         """Write the board's files, by default where results are kept; return the paths."""
@@ -102,7 +100,7 @@ def planned_board(
     repeats: int | None = None,
     seed: int = 0,
     board: str = "default",
-) -> Plan:
+) -> BoardPlan:
     """Return what a board of these learners and data sets consists of.
 
     Raises
@@ -112,14 +110,13 @@ def planned_board(
     """
     user_folder.find()
     known = {group: options(group) for group in ("algorithm", "dataset", "board")}
-    asked = BoardRequest(
+    return BoardPlan(
         board=known_name("board", board, known["board"]),
         learners=tuple(known_name("algorithm", one, known["algorithm"]) for one in learners),
         data=tuple(known_name("dataset", one, known["dataset"]) for one in data),
         repeats=repeats,
         seed=seed,
     )
-    return Plan(asked)
 
 
 def board(

@@ -54,7 +54,7 @@ CELLS = (
 `edge` and `ties` are shares of all choices (`audit_choices`).
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
 (`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
-``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
+``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_queries`).
 """
 
 SECONDS = "seconds"
@@ -65,8 +65,8 @@ TEXTS = ("values", "chosen", "stream", "why", "curve")
 
 
 @dataclass(frozen=True)
-class BoardRequest:
-    """The request for a board.
+class BoardPlan:
+    """A board that is asked for, and its experiments.
 
     Parameters
     ----------
@@ -84,47 +84,40 @@ class BoardRequest:
     data: Sequence[str] = ()
     repeats: int | None = None
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class BoardPlan:
-    """The experiments of a board."""
-
-    asked: BoardRequest
     _composed: dict[str, ComposedRun] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The config of the group ``board``, with what it leaves to the one that it is `like`."""
-        own = load_option("board", self.asked.board)
+        own = load_option("board", self.board)
         return {**load_option("board", own["like"]), **own} if "like" in own else own
 
     @property
     def folder(self) -> str:
         """Where its results are, within the folder of results."""
-        return "board" if self.asked.board == "default" else f"board/{self.asked.board}"
+        return "board" if self.board == "default" else f"board/{self.board}"
 
     @property
     def n_repeats(self) -> int:
         """Number of repeats of each cell."""
-        return self.asked.repeats or self.config["repeats"]
+        return self.repeats or self.config["repeats"]
 
     @cached_property
-    def data(self) -> list[str]:
+    def datasets(self) -> list[str]:
         """The data sets: the board's, of which some may be asked for, and others by their names."""
-        if not self.asked.data:
+        if not self.data:
             return list(self.config["data"])
         known = options("dataset")
-        return [choose("dataset", name, known) for name in dict.fromkeys(self.asked.data)]
+        return [choose("dataset", name, known) for name in dict.fromkeys(self.data)]
 
     @cached_property
     def entrants(self) -> list[str]:
         """The learners: those that are not left out, and have what the protocols need."""
         known = options("algorithm")
-        if self.asked.learners:
-            return [choose("algorithm", name, known) for name in dict.fromkeys(self.asked.learners)]
+        if self.learners:
+            return [choose("algorithm", name, known) for name in dict.fromkeys(self.learners)]
         named = [name for name in known if name not in self.config["no_entrant"]]
-        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
+        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.datasets}
         for dataset in alike.values():
             named = baselines(self.composed(dataset).protocol, named)
         return sorted(named)
@@ -135,7 +128,7 @@ class BoardPlan:
         words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
         words += [f"+protocol.share={about['share']}"] if "share" in about else []
         words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
-        return [*words, f"repeats={self.n_repeats}", f"seed={self.asked.seed}"]
+        return [*words, f"repeats={self.n_repeats}", f"seed={self.seed}"]
 
     def composed(self, dataset: str) -> ComposedRun:
         """Return what is composed for a data set, with some learner."""
@@ -161,10 +154,10 @@ class BoardPlan:
     @cached_property
     def units(self) -> dict[tuple[str, str], list[Unit]]:
         """The units of each cell, by data set and learner."""
-        repeats = self.asked.seed, self.n_repeats
+        repeats = self.seed, self.n_repeats
         return {
             (dataset, name): self.experiment(dataset, name).repeats(*repeats)
-            for dataset in self.data
+            for dataset in self.datasets
             for name in self.entrants
         }
 
@@ -346,7 +339,7 @@ def is_synthetic(dataset: str) -> bool:
 def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
     """Return what the data sets are like as they were played, a row for each that was."""
     rows = []
-    for dataset in board.data:
+    for dataset in board.datasets:
         for name in board.entrants:
             units = board.units[dataset, name]
             results = [result for unit in units if (result := store.load(unit)) is not None]
@@ -359,7 +352,7 @@ def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
 def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict[str, Any]:
     composed = board.composed(dataset)
     about = board.config["data"].get(dataset, {})
-    tasks = load_prepared(composed.dataset, board.asked.seed, draw=0).tasks
+    tasks = load_prepared(composed.dataset, board.seed, draw=0).tasks
     return {
         "dataset": dataset,
         "label": composed.dataset.label,

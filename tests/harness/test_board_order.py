@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omtl.evidence.board import BoardPlan, BoardRequest, ranking
-from omtl.evidence.board_text import order_notes
+from omtl.evidence.board import BoardPlan, ranking
+from omtl.evidence.board_queries import order_notes
 from omtl.evidence.compared_learners import curves_of
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
@@ -68,7 +68,7 @@ def test_curves_of_repeats_with_checkpoints_of_their_own() -> None:
 
 def test_a_board_is_like_another() -> None:
     """It names what differs, and has its results in a folder of its own."""
-    whole, own = BoardPlan(BoardRequest()), BoardPlan(BoardRequest(board="lifelong"))
+    whole, own = BoardPlan(), BoardPlan(board="lifelong")
     assert own.config["grids"] == whole.config["grids"]
     assert own.composed("landmine").protocol.name == "lifelong"
     assert (whole.folder, own.folder) == ("board", "board/lifelong")

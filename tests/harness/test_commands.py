@@ -26,13 +26,12 @@ from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.reproduction import citations, explain, export, reproduce
 from omtl.tables import plan
 from omtl.tables.cells import planned
-from omtl.tables.layout import lay_out
+from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
-from omtl.tables.render import latex, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.tables.writing import as_rows
+from omtl.tables.writing import as_rows, with_numbers
 from omtl.util import code, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.files import IN_WORK
@@ -246,7 +245,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
+    pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert of_parquet["ours_mean"].mean() > 0.0 and of_parquet["n_repeats"].dtype == "Int64"
     assert of_parquet["verdict"].tolist() == rows["verdict"].tolist()
     repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")

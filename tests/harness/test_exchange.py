@@ -325,9 +325,9 @@ def test_a_reproduction_is_signed(tmp_path: Path) -> None:
     row = dict.fromkeys(("table", "dataset", "algorithm", "task", "metric"), "x")
     row |= {"reading": "as_written", "selection": "oracle"}
     checks = [
-        CheckedCell(row, 1, 1),
-        CheckedCell(row, 1, 1, ("repeat 0",)),
-        CheckedCell(row, lacking="data"),
+        CheckedCell(row, "same", "", 1, 1),
+        CheckedCell(row, "different", "repeat 0", 1, 1),
+        CheckedCell(row, "not comparable", "data"),
     ]
     append_rows(tmp_path / "log.csv", signature(checks, " Ada Lovelace ", 3))
     append_rows(tmp_path / "log.csv", signature(checks[:1], "Grace Hopper", 0))

@@ -18,8 +18,8 @@ from omtl.api.tables import request_for
 from omtl.commands import _main
 from omtl.commands._options import given_request
 from omtl.datasets import DataSet
-from omtl.reproduction import croissant as croissant_module
-from omtl.reproduction.croissant import croissant
+from omtl.reproduction import json_ld
+from omtl.reproduction.json_ld import croissant
 
 MADE = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 
@@ -33,7 +33,7 @@ def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
     y = np.array([1.0, -1.0, -1.0])
     cite = "@inproceedings{x2001y,\n  year = {2001}\n}\n"
     data = DataSet("landmine", "Landmine", X, y, task, ("a", "b"), cite, "unstated")
-    monkeypatch.setattr(croissant_module, "load", lambda name: {"landmine": data}[name])
+    monkeypatch.setattr(json_ld, "load", lambda name: {"landmine": data}[name])
     return is_sparse
 
 
@@ -62,7 +62,7 @@ def test_real_targets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """They were cut to whole numbers of one byte."""
     y, task = np.array([0.25, -300.5]), np.array(["a", "b"])
     data = DataSet("lenk", "Lenk", MADE[:2], y, task, ("a", "b"), real=True)
-    monkeypatch.setattr(croissant_module, "load", lambda _: data)
+    monkeypatch.setattr(json_ld, "load", lambda _: data)
     files = croissant("lenk")
     assert isinstance(files["parquet"], bytes)
     assert pq.read_table(io.BytesIO(files["parquet"]))["y"].to_pylist() == y.tolist()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from omtl.reproduction import judge_again as judging
+from omtl.reproduction import reproduce
 from omtl.tables.verdict import MATCH, NEAR
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, write_csv
@@ -25,6 +25,6 @@ def test_published_results_are_judged_as_they_were(
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     rows = read_csv(folder / f"{table}.csv")
     write_csv(folder / f"{table}.csv", rows.replace({"verdict": {MATCH: NEAR}}))
-    monkeypatch.setattr(judging, "RESULTS", tmp_path)
-    judging.judge_again(table)
+    monkeypatch.setattr(reproduce, "RESULTS", tmp_path)
+    reproduce.judge_again(table)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -10,9 +10,16 @@ from small_tables import BASELINES, filled_store, small_table
 
 from omtl.evidence.ranks import rank
 from omtl.tables.cells import with_columns
-from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out, subtitle_of
+from omtl.tables.layout import (
+    GROUP_OF_OURS,
+    counts,
+    latex,
+    lay_out,
+    layout_markdown,
+    show,
+    subtitle_of,
+)
 from omtl.tables.notes import notes, notes_on_sources
-from omtl.tables.render import latex, layout_markdown, show
 from omtl.tables.scoring import judged, scored
 from omtl.tables.verdict import MISSING, OURS
 from omtl.tables.writing import as_rows

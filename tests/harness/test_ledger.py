@@ -15,7 +15,7 @@ from described import a_claim, a_table
 from small_tables import a_cell
 
 from omtl.commands import _main
-from omtl.evidence import ledger
+from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import claims_of, judge_claim, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.ledger import (
@@ -30,10 +30,9 @@ from omtl.evidence.ledger import (
     with_conclusions,
 )
 from omtl.evidence.statistics import comparison_rows
-from omtl.evidence.summary import Summary
 from omtl.experiment.descriptions import Claim
 from omtl.experiment.papers import paper_file
-from omtl.reproduction import reproduce, reproduce_all
+from omtl.reproduction import figure_runs, reproduce, reproduce_all
 from omtl.tables import plan
 from omtl.tables.scoring import judged as judged_cells
 from omtl.tables.writing import write_rows
@@ -201,11 +200,11 @@ def test_theory_audit(tmp_path: Path) -> None:
 
 def test_summary_is_a_line_for_each_paper_and_reading() -> None:
     """With what failed below."""
-    summary = Summary()
-    summary.of("rom", "as_published").verdicts.update(["match", "off", "match"])
-    summary.of("rom", "as_read").verdicts.update(["near"])
-    summary.of("rom", "as_written").claims.update([HOLDS, FAILS, HOLDS])
-    summary.of("dom", "as_published").figures = 2
+    summary = reproduce_all.Summary()
+    summary.counts["rom", "as_published"].update(["match", "off", "match"])
+    summary.counts["rom", "as_read"].update(["near"])
+    summary.counts["rom", "as_written"].update([HOLDS, FAILS, HOLDS])
+    summary.counts["dom", "as_published"].update(figures=2)
     summary.failures.append("rom-table2, as_written: no such thing")
     lines = str(summary).splitlines()
     assert [line.split()[:2] for line in lines[1:5]] == [
@@ -237,9 +236,9 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
-    monkeypatch.setattr(reproduce, "compute_figure", lambda *_: None)
-    monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
-    monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
+    monkeypatch.setattr(figure_runs, "compute_figure", lambda *_: None)
+    monkeypatch.setattr(figure_runs, "reproduce_figure", lambda *args: made["figure"](*args))
+    monkeypatch.setattr(statistics, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
     monkeypatch.setattr(reproduce_all, "write_hindsight_gap", lambda *_: [])
     monkeypatch.setattr(reproduce_all, "write_findings", lambda *_: [])

@@ -14,12 +14,16 @@ from omtl.compute.store import Store
 from omtl.reproduction import search_readings
 from omtl.tables import proofread
 from omtl.tables.cells import places_in, planned
-from omtl.tables.layout import lay_out
+from omtl.tables.layout import lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.plan import describe, descriptions
-from omtl.tables.printed_numbers import count_is_possible, share_is_possible
-from omtl.tables.proofread import MEAN, suspects, write_findings
-from omtl.tables.render import layout_markdown
+from omtl.tables.proofread import (
+    MEAN,
+    count_is_possible,
+    share_is_possible,
+    suspects,
+    write_findings,
+)
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.util.paths import RESULTS

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from omtl.reproduction import verify
 from omtl.reproduction.verify import PLACE, RESULTS_OF, CheckedCell, signature
 
 CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
-SAME = CheckedCell(CELL, units=5, points=2)
-CLOSE = CheckedCell(CELL, differences=("repeat 3",), close=True)
-DIFFERENT = CheckedCell(CELL | {"table": "rom-table1"}, differences=("repeat 3",))
-LACKING = CheckedCell(CELL, lacking="no data")
+SAME = CheckedCell(CELL, verify.SAME, units=5, points=2)
+CLOSE = CheckedCell(CELL, verify.CLOSE, "repeat 3")
+DIFFERENT = CheckedCell(CELL | {"table": "rom-table1"}, verify.DIFFERENT, "repeat 3")
+LACKING = CheckedCell(CELL, verify.NOT_COMPARABLE, "no data")
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from omtl.evidence.statistics import comparison_rows, equivalence_rows, make_sta
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.measures.correction import holm
-from omtl.reproduction.reproduce import measured_figure
+from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.cells import each_cell
 from omtl.tables.request import Request
 from omtl.tables.scoring import judged
@@ -322,7 +322,7 @@ def test_statistics_of_a_figure(
     asked = Request(repeats=3, parallel=SERIAL, store=store)
     with pytest.raises(UserError, match="omtl figure tiny"):
         make_statistics("tiny", reading, asked, tmp_path)
-    *_, of_claims = measured_figure("tiny", reading, asked).write(tmp_path)
+    *_, of_claims = measured_figure(plan.plan_figure("tiny", reading), asked).write(tmp_path)
     with of_claims.open(encoding="utf-8", newline="") as file:
         assert [row["claim"] for row in csv.DictReader(file)] == ["c"]
     (path,) = make_statistics("tiny", reading, asked, tmp_path)
@@ -335,7 +335,7 @@ def test_statistics_of_a_figure(
     assert float(row["mean"]) == pytest.approx(difference, rel=1e-3)
     # A claim that is withdrawn leaves no row.
     monkeypatch.setattr(claims, "claims_of", lambda _paper: [])
-    measured_figure("tiny", reading, asked).write(tmp_path)
+    measured_figure(plan.plan_figure("tiny", reading), asked).write(tmp_path)
     with of_claims.open(encoding="utf-8", newline="") as file:
         assert not list(csv.DictReader(file))
 

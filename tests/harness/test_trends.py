@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from small_tables import a_cell
 
+from omtl.tables.agreement import ABOVE, BELOW, LEVEL, TRENDS, trend_rows, trend_sentences, trends
 from omtl.tables.scoring import judged
-from omtl.tables.trends import ABOVE, BELOW, LEVEL, TESTED, trend_rows, trend_sentences, trends
 from omtl.tables.verdict import MISSING, OURS, STANDARD_ERROR, STD, PrintedNumber, spreads
 
 
@@ -77,7 +77,7 @@ def test_a_share_that_is_the_same_in_all_cells_has_no_spread() -> None:
 def test_the_file_has_a_row_for_each_part() -> None:
     """Rows of the table first, then its columns."""
     rows = trend_rows(TABLE)
-    assert tuple(rows.columns) == ("table", "reading", "selection", *TESTED)
+    assert tuple(rows.columns) == ("table", "reading", "selection", *TRENDS)
     assert rows["part"].tolist() == ["row"] * 3 + ["column"] * 6
     assert rows["mean_share"].iloc[0] == "-0.0400"
     assert set(rows["spread_ratio"]) == {"3.0000"}

@@ -29,7 +29,7 @@ from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols.splits import folds, split
-from omtl.reproduction.reproduce import measured_figure
+from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
@@ -160,7 +160,7 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
     asked = Request(repeats=2, parallel=SERIAL, store=store)
     first, again = (
-        measured_figure("tiny", READING, asked).write(folder)
+        measured_figure(plan_figure("tiny", READING), asked).write(folder)
         for folder in (tmp_path / "one", tmp_path / "two")
     )
     for one, two in zip(first, again, strict=True):
@@ -193,7 +193,8 @@ def test_heat_map_of_wrong_groups_or_nothing(store: Store, monkeypatch: pytest.M
     panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
     with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
-        measured_figure("tiny", READING, Request(repeats=1, parallel=SERIAL, store=store))
+        asked = Request(repeats=1, parallel=SERIAL, store=store)
+        measured_figure(plan_figure("tiny", READING), asked)
 
 
 def test_one_task_has_no_relations() -> None:

@@ -11,15 +11,15 @@ import pytest
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
+from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment import playing
 from omtl.reproduction import export
 from omtl.reproduction.explain import explain_cell
-from omtl.reproduction.reproduce import reproduce_statistics
 from omtl.tables.cells import planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
 from omtl.tables.request import Request
-from omtl.tables.writing import as_rows
+from omtl.tables.writing import as_rows, with_numbers
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
@@ -92,7 +92,7 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     assert set(rows["reading"]) == {"as_published"}
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
+    pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert str(of_parquet["ours_mean"].dtype) == "float64"
     done = export.export_files("dom-fig2", Request(store=store), tmp_path)
     assert "no pdf and png" in str(done)
@@ -136,7 +136,7 @@ def test_statistics_of_kept_repeats(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are to the byte those in git, which were made from the store."""
-    monkeypatch.setattr("omtl.reproduction.reproduce.folder_for", lambda *_, **__: tmp_path)
+    monkeypatch.setattr("omtl.evidence.statistics.folder_for", lambda *_, **__: tmp_path)
     paths = reproduce_statistics("dom-table1", Request("as_published", store=store))
     for path in (path for path in paths if path.suffix == ".csv"):
         in_git = rows_in(RESULTS / "statistics" / path.name)

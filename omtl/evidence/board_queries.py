@@ -1,27 +1,68 @@
-"""What the board says: three lines on each learner, from paired tests, and notes on its order."""
+"""Queries on the board's cells: what sharing gains, learners' summaries and memory, the order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from omtl.evidence.battles import agreement_of_halves, numbers
-from omtl.evidence.comparisons import LEVEL, p_of
+from omtl.evidence.board import BoardPlan
+from omtl.evidence.comparisons import LEVEL, beside, p_of
+from omtl.experiment.playing import new_learner, setting_of
+from omtl.experiment.unit import Unit
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.util.seeds import generator
 
+SHARING = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")
+"""A row for each family, data set and what the sharing learner stands beside.
+
+`ratio` is the geometric mean over the repeats of its mistakes over the other's, with an interval of
+95 %; `outcome` is of the region of practical equivalence (`omtl.evidence.comparisons.REGION`).
+"""
+
+BESIDE = ("alone", "pooled")
+
+
+def sharing(cells: pd.DataFrame, families: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Return the gain from sharing in each family on each data set.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Rows of `omtl.evidence.board.CELLS`.
+    families : mapping
+        Names of the ``alone``, ``pooled`` and ``shared`` learners, by family.
+    """
+    learners, values = numbers(cells)
+    at = {name: i for i, name in enumerate(learners)}
+    rows: list[dict[str, Any]] = []
+    for family, members in families.items():
+        for dataset, each in values.items():
+            for other in BESIDE:
+                if {members["shared"], members.get(other)} <= at.keys():
+                    mine, theirs = (each[at[members[kind]]] for kind in ("shared", other))
+                    row = {"family": family, "dataset": dataset, "beside": other}
+                    rows.append(row | beside(mine, theirs, lower_is_better=True))
+    return pd.DataFrame(rows, columns=SHARING)
+
+
+def count_sharing(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how often sharing is better, equivalent, undecided and worse, by family."""
+    order = ["better", "equivalent", "undecided", "worse"]
+    table = pd.crosstab([rows["family"], rows["beside"]], rows["outcome"])
+    return table.reindex(columns=order, fill_value=0).reset_index()
+
+
 NAMED = 4
-"""Maximum number of data sets or rivals named in a line."""
+"""Maximum number of data sets or learners named in a line."""
 
 MOST = 0.5
 """Share of the other learners to beat on a data set for it to be named."""
-
-FIRST, HALVES = 10, 200
-"""Learners that count in how alike halves of the data order them, and how often they are drawn."""
 
 
 def decided(values: np.ndarray) -> np.ndarray:
@@ -48,7 +89,9 @@ def decided(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[str, list[str]]:
+def summary_lines(
+    found: pd.DataFrame, metric: str, names: Mapping[str, str]
+) -> dict[str, list[str]]:
     """Return three sentences about each learner: where it wins, where it loses, and against which.
 
     Parameters
@@ -76,26 +119,59 @@ def lines(found: pd.DataFrame, metric: str, names: Mapping[str, str]) -> dict[st
     return of_learners
 
 
-def _where(what: str, found: Mapping[str, np.ndarray], rivals: int) -> str:
-    """Return on which data sets most rivals are among those that are found."""
+def _where(what: str, found: Mapping[str, np.ndarray], others: int) -> str:
+    """Return on which data sets most others are among those that are found."""
     counts = {data: int(each.sum()) for data, each in found.items()}
     best = sorted(
-        (data for data in counts if counts[data] > MOST * rivals), key=lambda d: -counts[d]
+        (data for data in counts if counts[data] > MOST * others), key=lambda d: -counts[d]
     )
     if not best:
         return f"{what} on no data set."
-    shown = ", ".join(f"{data} ({counts[data]} of {rivals})" for data in best[:NAMED])
+    shown = ", ".join(f"{data} ({counts[data]} of {others})" for data in best[:NAMED])
     more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
     return f"{what} on {len(best)} of {len(counts)} data sets: {shown}{more}."
 
 
 def _most_often(labels: Sequence[str], found: Mapping[str, np.ndarray]) -> str:
-    """Return the two rivals that are found on most data sets."""
+    """Return the two learners that are found on most data sets."""
     counts = np.sum([*found.values()], axis=0)
     if not counts.any():
         return "none"
     order = np.argsort(-counts, kind="stable")[:2]
     return ", ".join(f"{labels[j]} (on {counts[j]} of {len(found)})" for j in order if counts[j])
+
+
+def state_bytes(board: BoardPlan, found: pd.DataFrame) -> list[int | None]:
+    """Return the size in bytes of the state of each cell that has numbers."""
+    cells = zip(found["dataset"], found["algorithm"], found["values"], strict=True)
+    return [
+        _bytes_of_unit(board.units[str(dataset), str(name)][0]) if values else None
+        for dataset, name, values in cells
+    ]
+
+
+def _bytes_of_unit(unit: Unit) -> int:
+    """Return the size in bytes of the state of the first point of a unit's grid."""
+    setting = setting_of(unit)
+    shape = replace(setting, protocol={"stream": "rounds", **setting.protocol}).played()[2]
+    learner = new_learner(unit.algorithm, unit.algorithm.points[0])
+    make = getattr(learner, "in_common", None)
+    return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))
+
+
+def bytes_of(state: Any) -> int:
+    """Return the size in bytes of all arrays of a state."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes
+    if isinstance(state, Mapping):
+        return sum(map(bytes_of, state.values()))
+    if isinstance(state, list | tuple):
+        return sum(map(bytes_of, state))
+    return sum(map(bytes_of, vars(state).values())) if hasattr(state, "__dict__") else 0
+
+
+FIRST, HALVES = 10, 200
+"""Learners that count in how alike halves of the data order them, and how often they are drawn."""
 
 
 def order_notes(
