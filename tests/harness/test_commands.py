@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from environments import environment
 from miniature import SMALL_WALK, small, with_options
 
 from omtl.commands import _main
@@ -52,6 +53,41 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+LOOKS = (
+    "--help",
+    "list",
+    "list algorithms",
+    "doctor",
+    "explain dom-table1",
+    "store prune --dry-run",
+)
+
+
+def test_looking_runs_no_code_of_a_strangers_folder(tmp_path: Path) -> None:
+    """Its modules are imported by what plays them, and not by what shows or lists."""
+    stranger = tmp_path / "stranger"
+    (stranger / "algorithm").mkdir(parents=True)
+    names = ("mine", "river", "torch", "yaml", "numpy", "sitecustomize", "data_fetchers", "omtl")
+    for name in names:
+        (stranger / f"{name}.py").write_text("open('ran', 'w')\nclass Mine: pass\n")
+    (stranger / "algorithm" / "mine.yaml").write_text(
+        "name: mine\nlabel: Mine\n_target_: mine.Mine"
+    )
+    script = "import sys; from omtl.commands._main import main; import shlex\n"
+    script += (
+        f"for words in {LOOKS}:\n    try: main(shlex.split(words))\n    except SystemExit: pass"
+    )
+    (tmp_path / "look.py").write_text(script)
+    subprocess.run(
+        [sys.executable, str(tmp_path / "look.py")],
+        cwd=stranger,
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        check=True,
+    )
+    assert not (stranger / "ran").exists()
 
 
 @pytest.mark.parametrize("name", _main.command_names())
