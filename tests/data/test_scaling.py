@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from data_fetchers._columns import uneven_scales
+from data_fetchers.table_file import uneven_scales
 from omtl.data.preparation import prepare, scaled_in_order
 from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Tasks
