@@ -68,12 +68,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
     """Report options that have no effect together with others."""
-    why, ignored = "", [*PARALLEL, "repeats", "board", "dry_run", "times"]
+    why, ignored = "", [*PARALLEL, "repeats", "dry_run", "times"]
     if options.from_results:
         why, ignored = "--from-results only ranks numbers", [*ignored, "to", "verify", "submit"]
     elif options.verify is not None:
         why = "--verify only replays a submission"
-        ignored += ["to", "learners", "data", "submit"]
+        ignored += ["board", "to", "learners", "data", "submit"]
     elif options.submit is not None:
         why, ignored = "--submit plays one learner", ["learners", "times"]
     else:
