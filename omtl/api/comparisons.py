@@ -16,7 +16,7 @@ from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
-from omtl.compute.dry_run import DryRunPlan
+from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
 from omtl.evidence import comparison_files as files
 from omtl.evidence.compared_learners import (

@@ -185,7 +185,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def _ended_dry(options: argparse.Namespace) -> int:
     """Run a command that only plans; print what it would compute."""
-    from omtl.compute.dry_run import DryRunPlan
+    from omtl.compute.progress import DryRunPlan
     from omtl.util.screen import say
 
     try:

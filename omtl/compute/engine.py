@@ -1,7 +1,7 @@
 """Computing the units that the store lacks, each stored as it ends.
 
-joblib runs them, on threads or processes of this machine or on a cluster (`omtl.compute.clusters`).
-Workers need no store: they return results, and the process that hands out units stores them.
+Workers (`omtl.compute.workers`) need no store: they return results, and the process that hands out
+units stores them.
 """
 
 from __future__ import annotations
@@ -12,28 +12,21 @@ import signal
 import socket
 import sys
 import threading
-import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-import joblib
-from joblib.externals.loky import reusable_executor
-from joblib.externals.loky.backend.utils import kill_process_tree
 from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.batches import Batches
-from omtl.compute.clusters import LOOK, cluster, leave_ctrl_c
-from omtl.compute.dry_run import DryRunPlan, is_dry
-from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess, end_with
-from omtl.compute.progress import Progress
+from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess
+from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute
-from omtl.experiment.schema import choose
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
@@ -41,10 +34,17 @@ from omtl.util.paths import home_folder
 from omtl.util.user_errors import describe_fault
 from omtl.util.user_folder import VARIABLE, make_importable
 
-BACKENDS = ["sequential", "threading", "loky", "dask", "ray"]
-
 ATTEMPTS = 3
 """Number of times in a row that workers may die without a finished unit in between."""
+
+BATCH_SECONDS = 0.2
+"""Duration of a batch of short units."""
+
+MOST = 256
+"""Maximum number of units in a batch."""
+
+TURNS = 4
+"""Minimum number of remaining batches for each worker, so that all end at about the same time."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -185,6 +185,73 @@ def compute_batch(
     return ends
 
 
+Kind = tuple[str, str, str]
+
+
+def kind_of(unit: Unit) -> Kind:
+    """Return a unit's kind: what determines its code and data."""
+    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
+
+
+class Batches(Iterator[list[Unit]]):
+    """Units in the order in which workers get them, several at a time if they are short.
+
+    The first unit of a kind compiles its learner and loads its data, while others of its kind would
+    only wait: meanwhile, other workers get units of known kinds, the longest first.
+
+    Parameters
+    ----------
+    units : iterable of Unit
+    workers : int
+        Number of workers, as far as is known.
+    is_wanted : callable
+        Whether a unit is still to be computed when its turn comes.
+    """
+
+    def __init__(
+        self, units: Sequence[Unit], workers: int, is_wanted: Callable[[Unit], bool]
+    ) -> None:
+        self._waiting: dict[Kind, deque[Unit]] = {}
+        for unit in units:
+            self._waiting.setdefault(kind_of(unit), deque()).append(unit)
+        self._left, self._workers, self._is_wanted = len(units), workers, is_wanted
+        self._seconds: dict[Kind, float] = {}
+        self._first: set[Kind] = set()
+
+    def __next__(self) -> list[Unit]:
+        """Return the units of the next batch."""
+        while self._waiting:
+            if units := [unit for unit in self._take() if self._is_wanted(unit)]:
+                return units
+        raise StopIteration
+
+    def _take(self) -> list[Unit]:
+        known = [kind for kind in self._waiting if kind in self._seconds]
+        new = [kind for kind in self._waiting if kind not in {*self._seconds, *self._first}]
+        count = 1
+        if new and not (known and self._first):
+            kind = new[0]
+            self._first.add(kind)
+        elif known:
+            kind = max(known, key=self._seconds.__getitem__)
+            enough = BATCH_SECONDS / max(self._seconds[kind], 1e-6)
+            count = int(max(1, min(enough, self._left / (TURNS * self._workers), MOST)))
+        else:
+            kind = next(iter(self._waiting))
+        units = self._waiting[kind]
+        taken = [units.popleft() for _ in range(min(count, len(units)))]
+        self._left -= len(taken)
+        if not units:
+            del self._waiting[kind]
+        return taken
+
+    def note(self, unit: Unit, seconds: float) -> None:
+        """Take note of a finished unit's duration."""
+        kind = kind_of(unit)
+        self._seconds[kind] = (self._seconds.get(kind, seconds) + seconds) / 2.0
+        self._first.discard(kind)
+
+
 class Stop(AbstractContextManager["Stop"]):
     """Ctrl-C: the first lets the units that are under way end, the second stops at once."""
 
@@ -215,63 +282,6 @@ class Stop(AbstractContextManager["Stop"]):
         )
 
 
-def _begin_process(parent: int, own: str) -> None:
-    """Prepare a local worker process: it ends with its parent, and leaves Ctrl-C to it."""
-    end_with(parent)
-    leave_ctrl_c()
-    os.environ[VARIABLE] = own
-
-
-@contextmanager
-def _watched_processes() -> Iterator[None]:
-    """End loky's pool if a process dies while it sends a result: loky waits for the rest for ever.
-
-    This takes names that loky (3.6) keeps to itself.
-    """
-    ended = threading.Event()
-
-    def watch() -> None:
-        dead: set[Any] = set()
-        while not ended.wait(LOOK):
-            pool = reusable_executor._executor
-            workers = list(pool._processes.values()) if pool is not None else []
-            earlier, dead = dead, {one for one in workers if not one.is_alive()}
-            if dead & earlier and not pool._flags.broken:
-                pool._result_queue._writer.close()  # a result ends with those that may send it
-                for worker in workers:
-                    kill_process_tree(worker)
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
-
-
-def _backend(parallel: Mapping[str, Any], most: int) -> tuple[int, Any, int]:
-    """Return the number of workers, joblib's configuration, and how many batches to give them.
-
-    Raises
-    ------
-    UserError
-        If the engine is unknown or not installed, or its cluster cannot be reached.
-    """
-    name = choose("parallel.backend", parallel["backend"], BACKENDS)
-    jobs = 1 if name == "sequential" else int(parallel["jobs"])
-    jobs = joblib.cpu_count() if jobs < 1 else jobs
-    options: dict[str, Any] = {}
-    if name in ("dask", "ray"):
-        backend = cluster(name, str(parallel.get("address") or ""), jobs)
-        workers = max(backend.workers(), jobs)
-        return workers, joblib.parallel_config(backend, n_jobs=workers), backend.backlog(workers)
-    if name == "loky":
-        own = os.environ.get(VARIABLE, "")
-        options = {"initializer": _begin_process, "initargs": (os.getpid(), own)}
-        options["inner_max_num_threads"] = 1
-    jobs = min(jobs, most)
-    return jobs, joblib.parallel_config(name, n_jobs=jobs, **options), jobs
-
-
 def _answers(
     left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: Stop
 ) -> Generator[Ends, None, None]:
@@ -282,28 +292,25 @@ def _answers(
     UserError
         If workers die again and again, or the engine is unavailable.
     """
+    from omtl.compute.workers import open_workers  # joblib, which stored units do without
+
     limits = [parallel.get(f"unit_{name}") for name in ("seconds", "mib")]
     attempts = 0
     while left and not stop.asked:
-        workers, config, backlog = _backend(parallel, len(left))
+        workers = open_workers(parallel, len(left))
         batches = Batches(
-            list(left.values()), workers, lambda unit: not stop.asked and not store.has(unit)
+            list(left.values()), workers.count, lambda unit: not stop.asked and not store.has(unit)
         )
-        tasks = (joblib.delayed(compute_batch)(units, this_process(), *limits) for units in batches)
+        tasks = (partial(compute_batch, units, this_process(), *limits) for units in batches)
         try:
-            with config, _watched_processes():
-                run_all = joblib.Parallel(
-                    return_as="generator_unordered", pre_dispatch=backlog, batch_size=1
-                )
-                with warnings.catch_warnings(), closing(run_all(tasks)) as stream:
-                    warnings.filterwarnings("ignore", module="joblib")  # of abandoned tasks
-                    for ends in stream:
-                        attempts = 0
-                        for key, end in ends.items():
-                            unit = left.pop(key)
-                            seconds = end.facts["seconds"] if isinstance(end, Result) else 0.0
-                            batches.note(unit, seconds)
-                        yield ends
+            with closing(workers.returned_by(tasks)) as answers:
+                for ends in answers:
+                    attempts = 0
+                    for key, end in ends.items():
+                        unit = left.pop(key)
+                        seconds = end.facts["seconds"] if isinstance(end, Result) else 0.0
+                        batches.note(unit, seconds)
+                    yield ends
             return
         except UserError:
             raise

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import joblib
-
+from omtl.compute.workers import Processes, number_of_jobs
 from omtl.util.errors import UserError, WriteError
 
 
@@ -58,12 +58,11 @@ def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcom
     parallel : mapping
         An option of ``conf/parallel``.
     """
-    n_jobs = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
-    tasks = (joblib.delayed(_attempt_numbered)(number, job) for number, job in enumerate(jobs))
+    tasks = (partial(_attempt_numbered, number, job) for number, job in enumerate(jobs))
     ends: dict[int, JobOutcome] = {}
     try:
-        with joblib.parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
-            ends.update(joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks))
+        if jobs:
+            ends.update(Processes(number_of_jobs(parallel, len(jobs))).returned_by(tasks))
     except BrokenExecutor:
         died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
         ends |= {n: JobOutcome(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}

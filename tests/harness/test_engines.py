@@ -14,10 +14,10 @@ import psutil
 import pytest
 from miniature import SERIAL, small
 
-from omtl.compute import clusters, engine
-from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
-from omtl.compute.engine import BACKENDS
+from omtl.compute import engine, workers
+from omtl.compute.engine import BATCH_SECONDS, MOST, Batches
 from omtl.compute.store import Store, StoredRow, packed
+from omtl.compute.workers import BACKENDS
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
@@ -59,7 +59,7 @@ def test_all_engines_store_the_same_bytes(name: str, store: Store, tmp_path: Pat
 def workers_of(name: str) -> list[psutil.Process]:
     """Return the worker processes of this process."""
     if name == "dask":
-        client = clusters.cluster("dask", "", WORKERS)._client
+        client = workers.connected("dask", "", WORKERS)
         return [psutil.Process(number) for number in client.run(os.getpid).values()]
     word = {"processes": "popen_loky", "ray": "ray::call"}[name]
     children = psutil.Process().children(recursive=True)
@@ -171,7 +171,7 @@ def test_deaths_with_units_done_in_between_do_not_end_the_run(
         return honest(units[:1], *given)
 
     monkeypatch.setattr(engine, "compute_batch", die_every_second_time)
-    monkeypatch.setattr("omtl.compute.batches.MOST", 1)
+    monkeypatch.setattr("omtl.compute.engine.MOST", 1)
     assert engine.run_units(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
 
 
@@ -231,10 +231,10 @@ def test_an_engine_that_is_not_installed_is_named(
 ) -> None:
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "distributed" if name == "dask" else "ray", None)
-    clusters.cluster.cache_clear()
+    workers.connected.cache_clear()
     with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
         engine.run_units(small("pm").repeats(0, 1), store, parallel(name), quiet=True)
-    clusters.cluster.cache_clear()
+    workers.connected.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])

@@ -11,8 +11,7 @@ from rich.console import Console
 from omtl.api.views import View
 from omtl.commands._main import main
 from omtl.compute import progress
-from omtl.compute.dry_run import DryRunPlan
-from omtl.compute.progress import Progress, duration
+from omtl.compute.progress import DryRunPlan, Progress, duration
 from omtl.compute.store import Store
 from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out, show
