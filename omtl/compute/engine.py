@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess
-from omtl.compute.progress import DryRunPlan, Progress, is_dry
+from omtl.compute.progress import DryRunPlan, Progress, at_once, is_dry
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute
@@ -370,7 +370,7 @@ def run_units(
             _say_once(note)
     missing = dict(left)
     with (
-        Progress(len(missing), quiet) as bar,
+        Progress(map(kind_of, missing.values()), at_once(parallel["jobs"]), quiet) as bar,
         Stop() as stop,
         one_thread(),
         closing(_answers(left, store, parallel, stop)) as answers,
@@ -385,7 +385,8 @@ def run_units(
                     seconds={key: result.facts["seconds"] for key, result in found.items()},
                 )
             )
-            bar.done(len(ends), missing[next(reversed(ends))].name)
+            for key in ends:
+                bar.done(kind_of(missing[key]), outcome.seconds.get(key, 0.0), missing[key].name)
         if stop.asked:
             raise KeyboardInterrupt
     for key, unit in left.items():  # another run has stored them meanwhile

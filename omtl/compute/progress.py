@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from statistics import fmean
 
-EVERY = 30.0
-"""Seconds between two plain lines."""
+SOON, EVERY = 1.0, 10.0
+"""Seconds until the first plain line, and between two others."""
 
 DRY_RUN = "OMTL_DRY_RUN"
 
@@ -19,52 +22,71 @@ STARTING = "new code is compiled first"
 class Progress(AbstractContextManager["Progress"]):
     """Progress of a number of units on standard error.
 
+    The time left is estimated from units of the same kind, without the first of each kind, which
+    also compiles its code and loads its data.
+
     Parameters
     ----------
-    total : int
-        How many units there are.
+    kinds : iterable of hashable
+        The kind of each unit.
+    workers : int
+        How many units are computed at once.
     quiet : bool
         Whether to show nothing.
     """
 
-    def __init__(self, total: int, quiet: bool = False) -> None:
+    def __init__(self, kinds: Iterable[Hashable], workers: int, quiet: bool = False) -> None:
         from tqdm.auto import tqdm  # it loads slowly
 
-        self._total, self._done = total, 0
-        self._quiet = quiet or not total
-        self._started = self._told = time.monotonic()
+        self._left, self._workers, self._done = Counter(kinds), workers, 0
+        self._times: dict[Hashable, list[float]] = {kind: [] for kind in self._left}
+        self._total = self._left.total()
+        self._quiet, self._told = quiet or not self._total, time.monotonic()
         self._bar = tqdm(
-            total=total,
+            total=self._total,
             unit="unit",
             desc=STARTING,
             disable=self._quiet or None,
             file=sys.stderr,
-            smoothing=0.05,
+            bar_format="{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
         )
+        self._first_line = threading.Timer(SOON, self._tell, [f"{self._total} units: {STARTING}"])
+        self._first_line.daemon = True
+        self._first_line.start()
 
     def __exit__(self, *_: object) -> None:
         """End the bar."""
+        self._first_line.cancel()
         self._bar.close()
 
-    def done(self, n: int = 1, name: str = "") -> None:
-        """Count units that are done; `name` is that of the last one."""
-        if n == 0:
-            return
-        if not self._done:
-            self._bar.set_description_str("", refresh=False)
-        self._done += n
-        if name:
-            self._bar.set_postfix_str(name, refresh=False)
-        self._bar.update(n)
-        now = time.monotonic()
-        if self._bar.disable and not self._quiet and now - self._told >= EVERY:
-            self._told = now
-            left = (now - self._started) / self._done * (self._total - self._done)
-            print(
-                f"omtl: {self._done} of {self._total} units done, about {duration(left)} left",
-                file=sys.stderr,
-                flush=True,
-            )
+    def done(self, kind: Hashable, seconds: float, name: str) -> None:
+        """Count a unit that is done."""
+        self._first_line.cancel()
+        self._bar.set_description_str("", refresh=False)
+        self._done += 1
+        self._left[kind] -= 1
+        self._times[kind].append(seconds)
+        left = "" if self.seconds_left is None else f", about {duration(self.seconds_left)} left"
+        self._bar.set_postfix_str(f"{name}{left}", refresh=False)
+        self._bar.update()
+        if time.monotonic() - self._told >= EVERY:
+            self._told = time.monotonic()
+            self._tell(f"{self._done} of {self._total} units done{left}")
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time left; None until a kind of units has been timed without compiling."""
+        means = {kind: fmean(each[1:]) for kind, each in self._times.items() if len(each) > 1}
+        if not means:
+            return None
+        other = fmean(means.values())
+        left = sum(n * means.get(kind, other) for kind, n in self._left.items())
+        return left / self._workers
+
+    def _tell(self, text: str) -> None:
+        """Print a line where there is no bar."""
+        if self._bar.disable and not self._quiet:
+            print(f"omtl: {text}", file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -73,6 +95,11 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{max(1.0, seconds):.0f} seconds"
+
+
+def at_once(jobs: int) -> int:
+    """Return how many units are computed at once: `jobs`, or one per core for -1."""
+    return jobs if jobs > 0 else os.cpu_count() or 1
 
 
 def is_dry() -> bool:
@@ -96,7 +123,7 @@ class DryRunPlan(Exception):  # noqa: N818 - it is no fault
     def __init__(self, n_units: int, n_missing: int, seconds: float | None, jobs: int) -> None:
         super().__init__(n_units, n_missing, seconds, jobs)
         self.n_units, self.n_missing, self.seconds = n_units, n_missing, seconds
-        self.jobs = jobs if jobs > 0 else os.cpu_count() or 1
+        self.jobs = at_once(jobs)
 
     @classmethod
     def of_all(cls, plans: Sequence[DryRunPlan]) -> DryRunPlan:

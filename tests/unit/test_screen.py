@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from itertools import pairwise
 
 import pytest
@@ -82,19 +83,31 @@ def test_sentences_are_broken_between_words(capsys: pytest.CaptureFixture[str]) 
 def test_without_a_terminal_a_line_comes_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not for each unit, and none of a quiet run."""
+    """Not for each unit, and none of a quiet run; compiling, in the first of a kind, is not
+    expected again."""
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     for quiet in (False, True):
-        with Progress(90, quiet) as run:
-            for _ in range(40):
-                now[0] += 2.0
-                run.done()
+        with Progress(["pa"] * 90, 1, quiet) as run:
+            for number in range(11):
+                took = 2.0 if number else 60.0
+                now[0] += took
+                run.done("pa", took, "PA on MHC-I")
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("omtl")]
     assert lines == [
-        "omtl: 15 of 90 units done, about 2 minutes left",
-        "omtl: 30 of 90 units done, about 2 minutes left",
+        "omtl: 1 of 90 units done",
+        "omtl: 6 of 90 units done, about 3 minutes left",
+        "omtl: 11 of 90 units done, about 3 minutes left",
     ]
+
+
+def test_a_run_that_lasts_says_soon_that_it_began(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SOON", 0.01)
+    with Progress(["pa", "pa"], 1):
+        time.sleep(0.2)
+    assert capsys.readouterr().err.startswith("omtl: 2 units: new code is compiled first")
 
 
 def test_durations() -> None:
