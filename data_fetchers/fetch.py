@@ -266,56 +266,44 @@ def _limit(place: _Place, file: RemoteFile) -> int:
 
 def _unpack(packed: Path, place: _Place, file: RemoteFile, raw: Path) -> None:
     """Write a file's raw bytes, and check that they are exactly the file's."""
-    digest, size = hashlib.sha256(), 0
+    size = 0
     with raw.open("wb") as handle:
         for chunk in _raw_bytes(packed, place, _limit(place, file)):
-            size += len(chunk)
+            size += handle.write(chunk)
             if size > file.n_bytes:
                 raise WrongBytesError(f"more than {file.n_bytes} bytes")
-            digest.update(chunk)
-            handle.write(chunk)
     if size < file.n_bytes:
         raise WrongBytesError(f"only {size} bytes")
-    if digest.hexdigest() != file.sha256:
-        raise WrongBytesError(f"sha256 {digest.hexdigest()}")
+    if fault := _fault(raw, file):
+        raise WrongBytesError(fault)
 
 
 def _raw_bytes(packed: Path, place: _Place, limit: int) -> Iterator[bytes]:
     """Yield the raw bytes of the file from a local copy of a source."""
     try:
         with packed.open("rb") as stream:
+            content: Any = stream
             if isinstance(place.at, Archive):
-                yield from _member_bytes(stream, place.at.member)
+                content = _member(_Bounded(gzip.GzipFile(fileobj=stream), limit), place.at.member)
             elif place.gzipped:
-                with gzip.GzipFile(fileobj=_Bounded(stream, limit)) as unpacked:
-                    yield from _chunks(unpacked)
-            else:
-                yield from _chunks(stream)
+                content = gzip.GzipFile(fileobj=_Bounded(stream, limit))
+            while chunk := content.read(CHUNK):
+                yield chunk
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as fault:
         raise WrongBytesError(f"broken archive: {fault}") from fault
     except OSError as fault:
         raise SourceError(fault.strerror or str(fault)) from fault
 
 
-def _member_bytes(packed: IO[bytes], name: str) -> Iterator[bytes]:
-    """Yield the bytes of one member of a tar.gz archive, in which nothing else is unpacked."""
-    with gzip.GzipFile(fileobj=packed) as gunzip:
-        unpacked: Any = _Bounded(gunzip, MAX_ARCHIVE_BYTES)
-        with tarfile.open(fileobj=unpacked, mode="r|") as tar:
-            while (member := tar.next()) is not None:
-                if member.name == name and member.isreg():
-                    content = tar.extractfile(member)
-                    assert content is not None
-                    yield from _chunks(content)
-                    return
-                # tarfile's list of members would let an archive fill the memory.
-                tar.members.clear()  # type: ignore[attr-defined]
+def _member(unpacked: Any, name: str) -> IO[bytes] | None:
+    """Return one member of a tar archive, in which nothing else is unpacked."""
+    tar = tarfile.open(fileobj=unpacked, mode="r|")  # noqa: SIM115
+    while (member := tar.next()) is not None:
+        if member.name == name and member.isreg():
+            return tar.extractfile(member)
+        # tarfile's list of members would let an archive fill the memory.
+        tar.members.clear()  # type: ignore[attr-defined]
     raise WrongBytesError(f"no file {name} in the archive")
-
-
-def _chunks(stream: Any) -> Iterator[bytes]:
-    while chunk := stream.read(CHUNK):
-        yield chunk
 
 
 class _Bounded(io.RawIOBase):

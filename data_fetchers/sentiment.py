@@ -21,7 +21,7 @@ from scipy import sparse
 
 from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import checked_choices, read_lines
-from data_fetchers._reviews import Review, ngram_lengths, review_tasks
+from data_fetchers._features import Review, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError

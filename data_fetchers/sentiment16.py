@@ -16,7 +16,7 @@ from pathlib import Path
 
 from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import checked_choices, read_lines
-from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
+from data_fetchers._features import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from data_fetchers._catalogue import cited, listed
 from data_fetchers._checks import checked_choices, read_lines
-from data_fetchers._reviews import Review, count_ngrams, ngram_lengths, review_tasks
+from data_fetchers._features import Review, count_ngrams, ngram_lengths, review_tasks
 from data_fetchers.fetch import fetch
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError

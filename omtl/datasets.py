@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from data_fetchers import load_module, options_of
-from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
-from omtl.experiment.loading import check_options
+from omtl.experiment.loading import load_tasks
 from omtl.experiment.schema import Frozen, choose
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
@@ -317,17 +315,7 @@ def _of_table(name: str, options: dict[str, Any], normalise: str, bias: bool) ->
 
 def _loaded(spec: DataSetSpec, seed: int) -> DataSet:
     """Load the data set of a specification."""
-    module: Any = spec.fetcher
-    given: dict[str, Any] = dict(spec.options)
-    check_options(options_of(module), given, spec.name)
-    if spec.is_synthetic:
-        given["rng"] = generator(seed, of="draw", dataset=spec.name, draw=0)
-    try:
-        tasks = load_module(module, given)
-    except (TypeError, ValueError) as fault:
-        options = dict(spec.options)
-        raise UserError(f"dataset {spec.name}: options {options} do not fit ({fault})") from fault
-    tasks = prepare(tasks, spec.normalise, spec.bias)
+    tasks, module = load_tasks(spec, seed), spec.fetcher
     return DataSet(
         name=spec.name,
         label=spec.label,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from omtl import results
 from omtl.api.plots import INK, draw_agreement
 from omtl.figures.pictures import render
-from omtl.tables.render import STYLES, mark_of
+from omtl.tables.layout import STYLES, mark_of
 from omtl.util.paths import ROOT
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ def search_grids(
 
 
 def search_pages(table: str, page: bool, placebo: bool, seed: int = 0) -> list[Path]:
-    """Write the page of a recorded search of readings, and how much of it is luck."""
+    """Write the page of a recorded search of readings, and its placebo test."""
     pages = searching.write_page(table) if page else []
     return pages + ([write_placebo_test(table, seed)] if placebo else [])
 

@@ -11,8 +11,7 @@ import pandas as pd
 from omtl.api.names import known_name
 from omtl.api.tables import parallel_for
 from omtl.api.views import DisplayedResult, View
-from omtl.evidence.board import BoardPlan as Plan
-from omtl.evidence.board import BoardRequest
+from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
 from omtl.reproduction import submission, submission_replay
@@ -23,9 +22,10 @@ from omtl.util.user_folder import own_folder
 
 EXPLAINED = (
     "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
-    f"In the shares, numbers within {REGION:.0%} of each other are a tie. Edge and ties are the "
-    "shares of choices at an edge of the grid and between tied points. Time is that of the whole "
-    "grid, relative to the median learner."
+    "Real and synthetic are the ratings on those data sets alone. In the shares, numbers within "
+    f"{REGION:.0%} of each other are a tie. Edge and ties are the shares of choices at an edge of "
+    "the grid and between tied points. Time is that of the whole grid, relative to the median "
+    "learner."
 )
 
 
@@ -59,19 +59,20 @@ class Board(DisplayedResult):
     @property
     def is_kept(self) -> bool:
         """Whether it is the whole board, whose numbers belong in ``results/board``."""
-        return self.made.board.asked == BoardRequest() and (
-            CHECKOUT is None or own_folder() is None
-        )
+        board = self.made.board
+        whole = board == BoardPlan(board=board.board)
+        return whole and (CHECKOUT is None or own_folder() is None)
 
     def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
-        """Write the board's files, by default to ``results/board``; return the paths."""
-        return write_board(self.made, Path(folder or RESULTS / "board"), times)
+        """Write the board's files, by default where results are kept; return the paths."""
+        return write_board(self.made, Path(folder or RESULTS / self.made.board.folder), times)
 
     @property
     def view(self) -> View:
         """The ranking, the best first."""
-        heads = ["", "learner", "Elo", "95% interval", "win", "tie", "loss"]
-        heads += ["data sets", "points", "edge", "ties", "time"]
+        heads = ["", "learner", "Elo", "95% interval"]
+        groups = [name for name in ("real", "synthetic") if name in self.ranking]
+        heads += [*groups, "win", "tie", "loss", "data sets", "points", "edge", "ties", "time"]
         rows = []
         for place, row in enumerate(self.ranking.to_dict("records"), start=1):
             ratio = self.made.ratios.get(row["algorithm"])
@@ -79,6 +80,7 @@ class Board(DisplayedResult):
                 [
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
+                    *(f"{row[name]:.0f}" for name in groups),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
                     f"{row['edge']:.0%} {row['grid']}".strip(),
@@ -98,7 +100,7 @@ def planned_board(
     repeats: int | None = None,
     seed: int = 0,
     board: str = "default",
-) -> Plan:
+) -> BoardPlan:
     """Return what a board of these learners and data sets consists of.
 
     Raises
@@ -108,14 +110,13 @@ def planned_board(
     """
     user_folder.find()
     known = {group: options(group) for group in ("algorithm", "dataset", "board")}
-    asked = BoardRequest(
+    return BoardPlan(
         board=known_name("board", board, known["board"]),
         learners=tuple(known_name("algorithm", one, known["algorithm"]) for one in learners),
         data=tuple(known_name("dataset", one, known["dataset"]) for one in data),
         repeats=repeats,
         seed=seed,
     )
-    return Plan(asked)
 
 
 def board(

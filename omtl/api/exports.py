@@ -13,8 +13,8 @@ from omtl.api.views import view_of
 from omtl.experiment.composition import composed
 from omtl.reproduction import export as writing
 from omtl.reproduction.citations import bibtex
+from omtl.reproduction.json_ld import write_crate
 from omtl.reproduction.record import write_record_table
-from omtl.reproduction.ro_crate import write_crate
 from omtl.tables.request import Request
 
 if TYPE_CHECKING:

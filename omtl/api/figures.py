@@ -13,7 +13,7 @@ from omtl.api.tables import RequestOptions, request_for
 from omtl.api.views import DisplayedResult, View
 from omtl.figures.numbers import figure_rows
 from omtl.figures.pictures import LOOK, render
-from omtl.reproduction.reproduce import FigureRun, play_paper_figure
+from omtl.reproduction.figure_runs import FigureRun, play_paper_figure
 from omtl.tables.layout import plural
 from omtl.tables.plan import descriptions
 from omtl.util.errors import UserError

@@ -23,16 +23,15 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.naming import CLOSEST
 from omtl.reproduction import explain as explaining
-from omtl.reproduction.export import captioned, with_numbers
 from omtl.reproduction.reproduce import TableRun, play_table
+from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import each_cell, planned
-from omtl.tables.layout import plural
+from omtl.tables.layout import STYLES, captioned_latex, mark_of, plural, show
 from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
-from omtl.tables.render import STYLES, latex, mark_of, show
 from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
-from omtl.tables.writing import as_rows, long_repeats
+from omtl.tables.writing import as_rows, long_repeats, with_numbers
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.screen import say
@@ -166,7 +165,7 @@ class Table(DisplayedResult):
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, and what to type next."""
         found = self.run.layout.agreement
-        bounds = [found.line] if found else []
+        bounds = [agreement_sentence(found)] if found else []
         return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
 
     def _within(self) -> str:
@@ -223,7 +222,7 @@ class Table(DisplayedResult):
 
     def to_latex(self) -> str:
         """Return published and our numbers as a LaTeX table (booktabs)."""
-        return captioned(latex(self.run.layout), self.run.layout.title)
+        return captioned_latex(self.run.layout)
 
     def write(self) -> list[Path]:
         """Write the table's files to ``results/``, as ``omtl table`` does; return the paths."""

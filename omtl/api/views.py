@@ -11,7 +11,7 @@ from typing import IO, Any, Literal
 
 import pandas as pd
 
-from omtl.tables.escape import for_latex
+from omtl.util.result_files import for_latex, latex_table
 from omtl.util.screen import say, width
 
 WIDEST = 10_000
@@ -81,12 +81,8 @@ class View:
     def latex(self) -> str:
         """Return the table in LaTeX (booktabs), with its title as the caption."""
         columns = "".join("r" if head in self.right else "l" for head in self.heads)
-        lines = [" & ".join(map(for_latex, row)) + r" \\" for row in (self.heads, *self.rows)]
-        body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-        tabular = [rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]
-        caption = [rf"\caption{{{for_latex(self.title)}}}"] if self.title else []
-        whole = [r"\begin{table}", r"\centering", *caption, *tabular, r"\end{table}"]
-        return "\n".join(whole) + "\n"
+        heads, *rows = [map(for_latex, row) for row in (self.heads, *self.rows)]
+        return latex_table(columns, [heads], rows, self.title)
 
     def _print(self, file: IO[str] | None, limit: int | None) -> None:
         """Print the rows, at full width or fitted to a limit: spare columns go, then texts wrap."""

@@ -351,16 +351,22 @@ def pulled_note(sources: Iterable[str]) -> str:
 
 
 class CachedStore:
-    """A cache of the store that reads each unit once: cells of an experiment share units."""
+    """A cache of the store that reads each finished unit once: cells of an experiment share units.
+
+    Units that are missing may be computed later, and are looked for again.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._read: dict[str, Result | None] = {}
+        self._read: dict[str, Result] = {}
 
     def __call__(self, units: list[Unit]) -> list[Result]:
         if self._store.is_empty():  # as in a fresh clone: to name all units takes seconds
             return []
+        found = []
         for unit in units:
-            if unit.key not in self._read:
-                self._read[unit.key] = self._store.load(unit)
-        return [result for unit in units if (result := self._read[unit.key]) is not None]
+            result = self._read.get(unit.key) or self._store.load(unit)
+            if result is not None:
+                self._read[unit.key] = result
+                found.append(result)
+        return found

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kendalltau
 
 SCALE, CENTRE = 400.0, 1000.0
 """The Elo scale: 400 points mean odds of ten to one, and the mean of all entrants is 1000."""
@@ -21,6 +22,28 @@ learner that wins all battles would be infinitely strong."""
 
 STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
 """Newton's method: number of steps, maximum step length, and tolerance."""
+
+
+def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
+    """Return the learners of cells, and their numbers on each data set.
+
+    Returns
+    -------
+    learners : list of str
+    values : dict of str to ndarray of shape (n_learners, n_repeats)
+        By data set; NaN where a learner has none. Data sets on which fewer than two have numbers
+        are left out.
+    """
+    learners = list(dict.fromkeys(found["algorithm"]))
+    values = {}
+    for dataset, rows in found.groupby("dataset", sort=False):
+        texts = dict(zip(rows["algorithm"], rows["values"], strict=True))
+        given = {name: np.array(text.split(), float) for name, text in texts.items() if text}
+        if len(given) > 1:
+            n = min(each.size for each in given.values())
+            none = np.full(n, np.nan)
+            values[str(dataset)] = np.array([given.get(name, none)[:n] for name in learners])
+    return learners, values
 
 
 def won(values: np.ndarray, region: float = 0.0) -> np.ndarray:
@@ -149,3 +172,37 @@ def rate(
     fought = np.maximum(sum(shares.values()), 1e-300)
     found = {"elo": elo(count_wins(battles)), "low": low, "high": high}
     return pd.DataFrame(found | {word: share / fought for word, share in shares.items()})
+
+
+def agreement_of_halves(
+    values: Sequence[np.ndarray], first: int, n: int, rng: np.random.Generator
+) -> float:
+    """Return how alike halves of the data sets order the learners that all of them put first.
+
+    Parameters
+    ----------
+    values : sequence of ndarray of shape (n_learners, n_repeats)
+        As in `rate`.
+    first : int
+        How many learners count, the best on all data sets.
+    n : int
+        Number of ways in which the data sets are halved at random.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float
+        The mean of Kendall's τ between the ratings on the two halves; NaN if a half is empty or
+        there are fewer than two learners.
+    """
+    if len(values) < 2 or len(values[0]) < 2:
+        return np.nan
+    battles = [won(each) for each in values]
+    best = np.argsort(-elo(count_wins(battles)), kind="stable")[:first]
+    found = []
+    for _ in range(n):
+        order = rng.permutation(len(battles))
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        ratings = [elo(count_wins([battles[d] for d in half]))[best] for half in halves]
+        found.append(kendalltau(*ratings).statistic)
+    return float(np.mean(found))

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from omtl.compute.engine import Outcome, run_units, why_lacking
 from omtl.compute.store import Store
-from omtl.evidence.battles import rate
-from omtl.evidence.compared_learners import baselines, curves_of, learner_label, tuned
+from omtl.evidence.battles import count_wins, elo, numbers, rate, won
+from omtl.evidence.compared_learners import baselines, curves_of, learner_label, seen_by_all, tuned
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
@@ -25,7 +25,7 @@ from omtl.experiment.experiment import Experiment
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
-from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.specs import DataSetSpec, SelectionSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
@@ -54,7 +54,7 @@ CELLS = (
 `edge` and `ties` are shares of all choices (`audit_choices`).
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
 (`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
-``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_memory`).
+``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_queries`).
 """
 
 SECONDS = "seconds"
@@ -65,8 +65,8 @@ TEXTS = ("values", "chosen", "stream", "why", "curve")
 
 
 @dataclass(frozen=True)
-class BoardRequest:
-    """The request for a board.
+class BoardPlan:
+    """A board that is asked for, and its experiments.
 
     Parameters
     ----------
@@ -84,41 +84,40 @@ class BoardRequest:
     data: Sequence[str] = ()
     repeats: int | None = None
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class BoardPlan:
-    """The experiments of a board."""
-
-    asked: BoardRequest
     _composed: dict[str, ComposedRun] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The config of the group ``board``."""
-        return load_option("board", self.asked.board)
+        """The config of the group ``board``, with what it leaves to the one that it is `like`."""
+        own = load_option("board", self.board)
+        return {**load_option("board", own["like"]), **own} if "like" in own else own
+
+    @property
+    def folder(self) -> str:
+        """Where its results are, within the folder of results."""
+        return "board" if self.board == "default" else f"board/{self.board}"
 
     @property
     def n_repeats(self) -> int:
         """Number of repeats of each cell."""
-        return self.asked.repeats or self.config["repeats"]
+        return self.repeats or self.config["repeats"]
 
     @cached_property
-    def data(self) -> list[str]:
+    def datasets(self) -> list[str]:
         """The data sets: the board's, of which some may be asked for, and others by their names."""
-        if not self.asked.data:
+        if not self.data:
             return list(self.config["data"])
         known = options("dataset")
-        return [choose("dataset", name, known) for name in dict.fromkeys(self.asked.data)]
+        return [choose("dataset", name, known) for name in dict.fromkeys(self.data)]
 
     @cached_property
     def entrants(self) -> list[str]:
         """The learners: those that are not left out, and have what the protocols need."""
         known = options("algorithm")
-        if self.asked.learners:
-            return [choose("algorithm", name, known) for name in dict.fromkeys(self.asked.learners)]
+        if self.learners:
+            return [choose("algorithm", name, known) for name in dict.fromkeys(self.learners)]
         named = [name for name in known if name not in self.config["no_entrant"]]
-        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.data}
+        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.datasets}
         for dataset in alike.values():
             named = baselines(self.composed(dataset).protocol, named)
         return sorted(named)
@@ -129,7 +128,7 @@ class BoardPlan:
         words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
         words += [f"+protocol.share={about['share']}"] if "share" in about else []
         words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
-        return [*words, f"repeats={self.n_repeats}", f"seed={self.asked.seed}"]
+        return [*words, f"repeats={self.n_repeats}", f"seed={self.seed}"]
 
     def composed(self, dataset: str) -> ComposedRun:
         """Return what is composed for a data set, with some learner."""
@@ -155,10 +154,10 @@ class BoardPlan:
     @cached_property
     def units(self) -> dict[tuple[str, str], list[Unit]]:
         """The units of each cell, by data set and learner."""
-        repeats = self.asked.seed, self.n_repeats
+        repeats = self.seed, self.n_repeats
         return {
             (dataset, name): self.experiment(dataset, name).repeats(*repeats)
-            for dataset in self.data
+            for dataset in self.datasets
             for name in self.entrants
         }
 
@@ -291,28 +290,6 @@ def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
     return pd.DataFrame([texts | dict(row) for row in rows], columns=[*CELLS, *more])
 
 
-def numbers(found: pd.DataFrame) -> tuple[list[str], dict[str, np.ndarray]]:
-    """Return the learners of cells, and their numbers on each data set.
-
-    Returns
-    -------
-    learners : list of str
-    values : dict of str to ndarray of shape (n_learners, n_repeats)
-        By data set; NaN where a learner has none. Data sets on which fewer than two have numbers
-        are left out.
-    """
-    learners = list(dict.fromkeys(found["algorithm"]))
-    values = {}
-    for dataset, rows in found.groupby("dataset", sort=False):
-        texts = dict(zip(rows["algorithm"], rows["values"], strict=True))
-        given = {name: np.array(text.split(), float) for name, text in texts.items() if text}
-        if len(given) > 1:
-            n = min(each.size for each in given.values())
-            none = np.full(n, np.nan)
-            values[str(dataset)] = np.array([given.get(name, none)[:n] for name in learners])
-    return learners, values
-
-
 def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     """Return one row per learner, with the highest rating first.
 
@@ -334,7 +311,12 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     sign = METRICS[metric].sign
     each = [sign * one for one in values.values()]
     rated = rate(each, REGION, RESAMPLES, generator(seed, of="board")).set_index(about.index)
-    digits = {"elo": 1, "low": 1, "high": 1, "win": 4, "tie": 4, "loss": 4}
+    for column, synthetic in (("real", False), ("synthetic", True)):
+        part = [sign * values[name] for name in values if is_synthetic(name) == synthetic]
+        if 0 < len(part) < len(each):
+            rated[column] = elo(count_wins([won(one) for one in part]))
+    digits = dict.fromkeys(("elo", "low", "high", "real", "synthetic"), 1)
+    digits |= dict.fromkeys(("win", "tie", "loss"), 4)
     table = (
         about[["algorithm", "label"]]
         .join(rated.round(digits))
@@ -349,33 +331,41 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 
 
+def is_synthetic(dataset: str) -> bool:
+    """Whether a data set is drawn, not collected."""
+    return DataSetSpec.named(dataset).is_synthetic
+
+
 def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
     """Return what the data sets are like as they were played, a row for each that was."""
     rows = []
-    for dataset in board.data:
-        units = [board.units[dataset, name][0] for name in board.entrants]
-        played = next((result for unit in units if (result := store.load(unit))), None)
-        if played is None:
-            continue
-        composed = board.composed(dataset)
-        about = board.config["data"].get(dataset, {})
-        tasks = load_prepared(composed.dataset, board.asked.seed, units[0].draw).tasks
-        rows.append(
-            {
-                "dataset": dataset,
-                "label": composed.dataset.label,
-                "kind": about.get("kind", "own"),
-                "tasks": len(tasks.names),
-                "examples": int(played.arrays["examples"].sum()),
-                "share": about.get("share", 1.0),
-                "features": tasks.X.shape[1],
-                "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
-                "positives": round(float(np.mean(tasks.y > 0.0)), 3),
-                "protocol": composed.protocol.name,
-                "seen": " ".join(map(str, thinned(played.arrays["seen"]).tolist())),
-            }
-        )
+    for dataset in board.datasets:
+        for name in board.entrants:
+            units = board.units[dataset, name]
+            results = [result for unit in units if (result := store.load(unit)) is not None]
+            if len(results) == len(units):
+                rows.append(_facts_of(board, dataset, results))
+                break
     return pd.DataFrame(rows)
+
+
+def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict[str, Any]:
+    composed = board.composed(dataset)
+    about = board.config["data"].get(dataset, {})
+    tasks = load_prepared(composed.dataset, board.seed, draw=0).tasks
+    return {
+        "dataset": dataset,
+        "label": composed.dataset.label,
+        "kind": about.get("kind", "own"),
+        "tasks": len(tasks.names),
+        "examples": int(results[0].arrays["examples"].sum()),
+        "share": about.get("share", 1.0),
+        "features": tasks.X.shape[1],
+        "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
+        "positives": round(float(np.mean(tasks.y > 0.0)), 3),
+        "protocol": composed.protocol.name,
+        "seen": " ".join(map(str, thinned(seen_by_all(results)).tolist())),
+    }
 
 
 def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,12 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.descriptions import FILES, Claim, Part
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, read_file
-from omtl.figures.numbers import ShownPanel
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
+
+if TYPE_CHECKING:
+    from omtl.figures.numbers import ShownPanel
 
 TRUE, FALSE, NO_NUMBERS = "true", "false", "no numbers"
 """Whether a claim is true of the paper's printed numbers; figures have none."""
@@ -92,7 +94,7 @@ def _of(key: str, rows: Iterable[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(row[key] for row in rows))
 
 
-Numbers = pd.DataFrame | Sequence[ShownPanel]
+Numbers: TypeAlias = "pd.DataFrame | Sequence[ShownPanel]"
 """What decides claims: the cells of a table with our numbers, or the panels of a figure."""
 
 

@@ -40,6 +40,9 @@ from omtl.util.errors import UserError
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
 """What practical equivalence says of a learner beside another."""
 
+PLACES = 100
+"""Places at which curves of repeats are compared whose checkpoints differ."""
+
 COLUMNS = (
     *("algorithm", "label", "metric", "n_repeats", "mean", "std", "low", "high"),
     *("difference", "difference_low", "difference_high", "p_holm", "significance"),
@@ -181,17 +184,35 @@ def _numbers(
     found = {"values": values, "params": [experiment.points[point] for point in chosen]}
     curves = curves_of(results, chosen, rule)
     if curves.shape[1] > 1:
-        found |= {"seen": results[0].arrays["seen"], "curves": curves}
+        found |= {"seen": seen_by_all(results), "curves": curves}
     return found
 
 
+def seen_by_all(results: Sequence[Result]) -> np.ndarray:
+    """Return the numbers of examples at which curves of repeats are compared.
+
+    They are the checkpoints, unless repeats have checkpoints of their own, as where one task comes
+    after the other: then they are `PLACES` at equal distances.
+    """
+    seen = [result.arrays["seen"] for result in results]
+    if all(np.array_equal(one, seen[0]) for one in seen):
+        return seen[0]
+    last = min(one[-1] for one in seen)
+    return np.unique(np.ceil(np.arange(1, PLACES + 1) * last / PLACES)).astype(np.int64)
+
+
 def curves_of(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec) -> np.ndarray:
-    """Return the error rates (%) up to each checkpoint by repeat; empty where none are kept."""
+    """Return the error rates (%) up to each of `seen_by_all`, by repeat; empty without checkpoints.
+
+    Between checkpoints they are interpolated.
+    """
     if "checkpoint_mistakes" not in results[0].arrays:
         return np.empty((1, 0))
-    pairs = zip(results, chosen, strict=True)
-    made = [as_played(r, p, rule).arrays["checkpoint_mistakes"][p] for r, p in pairs]
-    return 100.0 * np.array(made) / np.maximum([r.arrays["seen"] for r in results], 1)
+    x, rates = seen_by_all(results), []
+    for result, point in zip(results, chosen, strict=True):
+        made = as_played(result, point, rule).arrays["checkpoint_mistakes"][point]
+        rates.append(np.interp(x, np.append(0, result.arrays["seen"]), np.append(0, made)))
+    return 100.0 * np.array(rates) / np.maximum(x, 1)
 
 
 def judge_learners(rows: Sequence[Mapping[str, Any]], metric: Metric) -> pd.DataFrame:

@@ -27,8 +27,7 @@ from omtl.figures.panels.axes import Axes, line_of
 from omtl.figures.pictures import render
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, first_cell
-from omtl.tables.escape import for_latex
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.result_files import as_csv, for_latex, latex_table, write_all
 
 DRAWN = 6
 """Learners that have a learning curve: the one that was asked for, and the best of the others."""
@@ -178,17 +177,8 @@ def comparison_latex(rows: pd.DataFrame, config: ComposedRun) -> str:
         return rf"\underline{{{shown}}}" if ratio["outcome"] == EQUIVALENT else shown
 
     heads, *body = side_by_side(rows, text_of_cell)
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{for_latex(caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
-        r"\toprule",
-        " & ".join(map(for_latex, heads)) + r" \\",
-        r"\midrule",
-        *(" & ".join([for_latex(label), *cells]) + r" \\" for label, *cells in body),
-    ]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+    lines = [[for_latex(label), *cells] for label, *cells in body]
+    return latex_table(f"l{'r' * (len(heads) - 1)}", [map(for_latex, heads)], lines, caption)
 
 
 def write_comparison(rows: pd.DataFrame, config: ComposedRun, folder: Path) -> list[Path]:

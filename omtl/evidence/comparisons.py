@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
-from scipy import special
+import scipy  # which loads `special` and `stats` when they are used: each takes a while
 
 from omtl.measures.correction import holm
 from omtl.tables.cells import each_cell
@@ -59,7 +58,7 @@ def interval_of(values: np.ndarray) -> tuple[float, float]:
         return -np.inf, np.inf
     with np.errstate(invalid="ignore"):
         error = values.std(ddof=1) / np.sqrt(values.size)
-        half = special.stdtrit(values.size - 1, (1.0 + CONFIDENCE) / 2.0) * error
+        half = scipy.special.stdtrit(values.size - 1, (1.0 + CONFIDENCE) / 2.0) * error
         return float(values.mean() - half), float(values.mean() + half)
 
 
@@ -73,7 +72,7 @@ def p_of(differences: np.ndarray) -> np.ndarray:
         return np.ones_like(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-        p = 2.0 * special.stdtr(n - 1, -np.abs(mean) / error)
+        p = 2.0 * scipy.special.stdtr(n - 1, -np.abs(mean) / error)
     p = np.where(error == 0.0, mean == 0.0, p)  # the same difference in all repeats
     return np.where(np.isfinite(error), p, 1.0)
 

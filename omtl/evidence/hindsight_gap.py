@@ -1,6 +1,6 @@
 """How much of each table's margin comes from tuning in hindsight.
 
-The margin is that of one of the paper's own algorithms over one of its rivals, each with the
+The margin is that of one of the paper's own algorithms over one of its alternatives, each with the
 hyper-parameters chosen by the rule. Both are chosen once for the whole table, because no learner
 attains a composite of the best of each column. Both rules use the same plays of the same repeats;
 the margin between the printed numbers, chosen in the same way, comes first.
@@ -35,8 +35,9 @@ from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 OF_A_MARGIN = ("own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
-"""What is said of a margin: the paper's own algorithm and the rival that are picked, their means
-over the repeats, and the mean difference with its interval, positive where the own is better."""
+"""What is said of a margin: the paper's own algorithm and the alternative (`rival`) that are
+picked, their means over the repeats, and the mean difference with its interval, positive where the
+own is better."""
 
 ENDS = ("", "_low", "_high")
 
@@ -70,7 +71,7 @@ Rows = dict[str, list[np.ndarray]]
 
 
 PICKED_BASELINE = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
-"""Columns of the margin over the baseline, which is the rival there."""
+"""Columns of the margin over the baseline, which is the alternative there."""
 
 
 def compares(description: TableDescription) -> bool:
@@ -194,11 +195,11 @@ def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> BestRow:
     return BestRow(algorithm, rows[algorithm], best)
 
 
-def margin_of(own: BestRow, rival: BestRow, sign: float, place: int) -> dict[str, str]:
+def margin_of(own: BestRow, other: BestRow, sign: float, place: int) -> dict[str, str]:
     """Return the margin of a row over another in a place, as text (`OF_A_MARGIN`)."""
-    mine, other = own.values[place], rival.values[place]
-    ends = ends_of(sign * (rival.means - own.means)[:, place], mine.size)
-    said = own.algorithm, f"{mine.mean():.4f}", rival.algorithm, f"{other.mean():.4f}", *ends
+    mine, theirs = own.values[place], other.values[place]
+    ends = ends_of(sign * (other.means - own.means)[:, place], mine.size)
+    said = own.algorithm, f"{mine.mean():.4f}", other.algorithm, f"{theirs.mean():.4f}", *ends
     return dict(zip(OF_A_MARGIN, said, strict=True))
 
 
@@ -217,7 +218,8 @@ def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
 def numbers_by(rule: str, name: str, reading: Reading, request: Request) -> pd.DataFrame:
     """Return the cells of a table's own metric with their numbers by a rule.
 
-    Their ``side`` is added: the paper's ``own``, a ``rival``, or a baseline of ``ours``.
+    Their ``side`` is added: the paper's ``own``, an alternative (``rival``), or a baseline of
+    ``ours``.
     """
     asked = describe("table", name)
     cells = planned(name, replace(request, selection=rule), reading)

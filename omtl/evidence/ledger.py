@@ -7,7 +7,7 @@ theorems, from the numbers of the figures that show them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from omtl.experiment.descriptions import Claim
 from omtl.experiment.naming import CLOSEST, READINGS
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.figures.numbers import drawn_rows
-from omtl.tables.escape import for_markdown
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
-from omtl.util.result_files import as_csv, read_csv, write_all
+from omtl.util.result_files import as_csv, for_markdown, read_csv, write_all
 
 NOT_RUN = "not run"
 
@@ -106,20 +105,14 @@ def predicate(claim: Claim) -> str:
     return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
 
 
-class ClaimRows:
-    """The rows of claims in a folder of results: outcomes, or comparisons."""
-
-    def __init__(self, *folders: Path) -> None:
-        files = [path for folder in folders for path in sorted(folder.glob("*.claims.csv"))]
-        self._rows: dict[tuple[str, str, str], pd.DataFrame] = {}
-        for path in files:
-            name = path.name.removesuffix(".claims.csv")
-            for (claim, reading), rows in read_csv(path).groupby(["claim", "reading"]):
-                self._rows[name, str(claim), str(reading)] = rows
-
-    def of(self, name: str, claim: str, reading: str) -> pd.DataFrame:
-        """Return the rows of a claim that a table or figure decides, under a reading."""
-        return self._rows.get((name, claim, reading), pd.DataFrame())
+def rows_of_claims(*folders: Path) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return rows of results, by the table or figure that decides, the claim and the reading."""
+    return {
+        (path.name.removesuffix(".claims.csv"), *map(str, key)): rows
+        for folder in folders
+        for path in sorted(folder.glob("*.claims.csv"))
+        for key, rows in read_csv(path).groupby(["claim", "reading"])
+    }
 
 
 def outcome_under(outcomes: pd.DataFrame, tests: pd.DataFrame, said: Sequence[str]) -> list[str]:
@@ -146,15 +139,12 @@ def outcome_under(outcomes: pd.DataFrame, tests: pd.DataFrame, said: Sequence[st
     if not run.any():
         return [NOT_RUN, NOT_RUN, "", ""]
     counts = tests["outcome"].where(run, NOT_RUN)
-    least = least_effect(tests.to_dict("records"))  # type: ignore[arg-type]
-    effect = f"{least['effect']} ({least['comparison']})" if least else ""
+    sized = tests[tests["effect"] != ""]
+    effect = ""
+    if len(sized):
+        least = sized.iloc[int(sized["effect"].astype(float).argmin())]
+        effect = f"{least['effect']} ({least['comparison']})"
     return [outcome, outcome_of(tests["corrected"]), _counted(counts), effect]
-
-
-def least_effect(tests: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """Return the test with the least effect on the claim's side; None where none has one."""
-    sized = [row for row in tests if row["effect"]]
-    return min(sized, key=lambda row: float(row["effect"]), default=None)
 
 
 def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
@@ -165,8 +155,8 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
-    outcomes = ClaimRows(results / "reproduced", results / "figures")
-    tests = ClaimRows(results / "statistics")
+    outcomes = rows_of_claims(results / "reproduced", results / "figures")
+    tests, nothing = rows_of_claims(results / "statistics"), pd.DataFrame()
     found = []
     for paper in papers_with_claims():
         for claim in claims_of(paper):
@@ -175,7 +165,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
             for reading in READINGS:
                 key = claim.decided_by, claim.id, reading
-                row += outcome_under(outcomes.of(*key), tests.of(*key), said)
+                row += outcome_under(outcomes.get(key, nothing), tests.get(key, nothing), said)
             found.append(row)
     return pd.DataFrame(found, columns=COLUMNS)
 

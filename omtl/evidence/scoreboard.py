@@ -1,4 +1,4 @@
-"""The scoreboard: tables at a glance, cells by verdict, claims by outcome, the share of luck."""
+"""The scoreboard: tables at a glance, cells by verdict, claims by outcome, placebo tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 from omtl.evidence.claims import claims_of, stand_ins
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.naming import CLOSEST, READINGS, by_reading
+from omtl.tables.placebo_test import placebo_rows
 from omtl.tables.plan import descriptions
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
@@ -84,12 +85,6 @@ def _bounds(results: Path, name: str, reading: str) -> list[str]:
     return ["–"] * len(BOUNDS)
 
 
-def _luck(results: Path, name: str) -> pd.DataFrame | None:
-    """Return what is luck in the search of a table's readings, or None if none is recorded."""
-    path = results / "readings" / f"{name}.luck.csv"
-    return read_csv(path) if path.exists() else None
-
-
 def scoreboard(results: Path = RESULTS) -> str:
     """Return the scoreboard in Markdown, its links from the project's folder on.
 
@@ -122,7 +117,7 @@ def scoreboard(results: Path = RESULTS) -> str:
 
 
 def placebos(results: Path = RESULTS) -> str:
-    """Return, in Markdown, what each recorded search of readings finds, and what it finds by luck.
+    """Return, in Markdown, what each recorded search of readings finds, and what of placebos.
 
     Parameters
     ----------
@@ -131,8 +126,8 @@ def placebos(results: Path = RESULTS) -> str:
     """
     lines = []
     for name in descriptions("table"):
-        luck = _luck(results, name)
-        for reading, part in () if luck is None else luck.groupby("reading", sort=False):
+        tests = pd.DataFrame(placebo_rows(name, results))
+        for reading, part in tests.groupby("reading", sort=False) if len(tests) else ():
             row = part.iloc[-1]  # that of all columns
             halves = (row["searched_half"], row["held_out_half"])
             lines.append(

@@ -29,7 +29,7 @@ from omtl.tables.cells import each_cell, planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import stored_or_published, with_published_times
 from omtl.tables.request import Request
-from omtl.tables.writing import write_rows
+from omtl.tables.writing import folder_for, write_rows
 from omtl.util.errors import UserError
 
 COMPARISONS = (
@@ -98,6 +98,26 @@ def equivalence_rows(cells: pd.DataFrame, proposed: Sequence[str]) -> pd.DataFra
     return as_text(pd.DataFrame(rows, columns=EQUIVALENCE))
 
 
+def reproduce_statistics(name: str, request: Request) -> list[Path]:
+    """Write the statistics of a table or figure; return the paths. Nothing is computed.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, figure, reading or rule, or where there are no numbers of it.
+    """
+    description = describe(_kind_of(name), name)
+    request.check(description)
+    folder = folder_for(request.is_full(description), "statistics", apart=True)
+    reading = Reading.of(description.paper, request.reading)
+    return make_statistics(name, reading, request, folder)
+
+
+def _kind_of(name: str) -> str:
+    """Return whether a name is that of a figure or of a table."""
+    return "figure" if name in descriptions("figure") else "table"
+
+
 def make_statistics(name: str, reading: Reading, request: Request, folder: Path) -> list[Path]:
     """Write the statistics of a table or figure; return the paths.
 
@@ -124,7 +144,7 @@ def make_statistics(name: str, reading: Reading, request: Request, folder: Path)
     UserError
         If a name is unknown, or nothing of it is stored.
     """
-    kind = "figure" if name in descriptions("figure") else "table"
+    kind = _kind_of(name)
     description = describe(kind, name)
     n_repeats = request.n_repeats(description)
     ranked: list[Ranking] = []

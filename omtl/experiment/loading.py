@@ -16,6 +16,7 @@ import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data
 from omtl.data.rows import square_norms
 from omtl.data.scaling import SCALES
+from omtl.data.streams import Tasks
 from omtl.experiment.schema import choose
 from omtl.experiment.specs import Check, DataSetSpec
 from omtl.util.errors import UserError
@@ -50,8 +51,6 @@ def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: s
     kinds = get_type_hints(takes)
     taken = sorted(set(signature(takes).parameters) - {*data_fetchers.GIVEN})
     for option, value in options.items():
-        if option == "rng":
-            continue
         kind = kinds[choose(f"option of dataset {name}", option, taken)]
         several = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         known = [KINDS[one] for one in several if one in KINDS]
@@ -70,8 +69,6 @@ _LOOKING = Lock()
 ROOM = 2**28
 """Size of the cache of data sets, in bytes: more than any of the papers' tables needs."""
 
-_LOADS: list[str] = []
-
 
 def load_prepared(
     dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool = True
@@ -85,20 +82,15 @@ def load_prepared(
     UserError
         If its files are unavailable, or an option is wrong.
     """
-    options = dict(dataset.options)
-    synthetic = dataset.is_synthetic
-    if synthetic:
-        options["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
-    drawn = [seed, draw] if synthetic else []
+    drawn = [seed, draw] if dataset.is_synthetic else []
     name = json.dumps([dataset.as_mapping(), dataset.files, *drawn, is_reduced], sort_keys=True)
     with _LOOKING:
         entry = _LOADED.pop(name, None)
         is_new = entry is None
         _LOADED[name] = entry = entry or Future()  # most recently used
     if is_new:  # requests for other data sets do not wait
-        _LOADS.append(dataset.name)
         try:
-            entry.set_result(_load(options, dataset, is_reduced))
+            entry.set_result(_load(dataset, seed, draw, is_reduced))
         except BaseException as fault:
             with _LOOKING:
                 del _LOADED[name]
@@ -123,11 +115,6 @@ def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
     return (*getattr(tasks, "notes", ()), *([uneven] if uneven else []))
 
 
-def times_loaded() -> int:
-    """Return how many data sets this process has loaded so far."""
-    return len(_LOADS)
-
-
 def _make_room() -> None:
     """Drop the least recently used data sets until the cache fits."""
     with _LOOKING:
@@ -139,24 +126,38 @@ def _make_room() -> None:
             del _LOADED[name], size[name]
 
 
-def _load(
-    options: dict[str, Any], dataset: DataSetSpec, is_reduced: bool
-) -> PreparedData | UserError:
-    """Load and prepare; return an error, so that it occurs once and not in each unit."""
-    module = dataset.fetcher
+def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
+    """Load a data set, and prepare its rows.
+
+    Raises
+    ------
+    UserError
+        If its files are unavailable, or an option is wrong.
+    """
+    options, module = dict(dataset.options), dataset.fetcher
+    check_options(data_fetchers.options_of(module), options, dataset.name)
+    drawn: dict[str, Any] = {}
+    if dataset.is_synthetic:
+        drawn["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
     try:
-        check_options(data_fetchers.options_of(module), options, dataset.name)
-        tasks = data_fetchers.load_module(module, options)
-        tasks = prepare(tasks, dataset.normalise, dataset.bias)
-        if is_reduced:
-            source = prepared_data(tasks)
-        else:
-            source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
-        if dataset.normalise in SCALES:
-            source = replace(source, scale=dataset.normalise, constant=dataset.bias)
-        return source
+        tasks = data_fetchers.load_module(module, options | drawn)
+        return prepare(tasks, dataset.normalise, dataset.bias)
+    except (TypeError, ValueError) as fault:
+        raise UserError(
+            f"dataset {dataset.name}: options {options} do not fit ({fault})"
+        ) from fault
+
+
+def _load(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> PreparedData | UserError:
+    """Load a data set; return an error, so that it occurs once and not in each unit."""
+    try:
+        tasks = load_tasks(dataset, seed, draw)
     except UserError as fault:
         return fault
-    except (TypeError, ValueError) as fault:
-        given = {key: value for key, value in options.items() if key != "rng"}
-        return UserError(f"dataset {dataset.name}: options {given} do not fit ({fault})")
+    if is_reduced:
+        source = prepared_data(tasks)
+    else:
+        source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+    if dataset.normalise in SCALES:
+        source = replace(source, scale=dataset.normalise, constant=dataset.bias)
+    return source

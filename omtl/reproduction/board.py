@@ -21,7 +21,7 @@ from omtl.evidence.board import (
     ranking,
     read_cells,
 )
-from omtl.evidence.board_memory import state_bytes
+from omtl.evidence.board_queries import order_notes, state_bytes
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
@@ -80,35 +80,40 @@ def make_board(
     notes += [f"some of the numbers were {pulled}"] if pulled else []
     competing, left_out = joined(found, _submitted(board))
     notes += left_out
+    ranked = _ranked(competing, board)
     return BoardResult(
         board,
         found,
-        _ranked(competing, board),
+        ranked,
         seconds,
         data_facts(board, store),
-        notes,
+        [*notes, *_order_notes(competing, ranked, board)],
         outcome.is_broken,
     )
 
 
 def _submitted(board: BoardPlan) -> list[dict[str, Any]]:
     """Return the submissions to the board, where all learners compete."""
-    if board.asked.learners:
+    if board.learners:
         return []
-    part = "board/submissions"
+    part = f"{board.folder}/submissions"
     return _of_board(board, results_to_read(part) / part)
 
 
 def _of_board(board: BoardPlan, folder: Path) -> list[dict[str, Any]]:
-    return [one for one in submissions(folder) if one["board"] == board.asked.board]
+    return [one for one in submissions(folder) if one["board"] == board.board]
 
 
 def _ranked(found: pd.DataFrame, board: BoardPlan) -> pd.DataFrame:
-    ranked = ranking(found, board.config["metric"], board.asked.seed)
+    ranked = ranking(found, board.config["metric"], board.seed)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
     return ranked
+
+
+def _order_notes(found: pd.DataFrame, ranked: pd.DataFrame, board: BoardPlan) -> list[str]:
+    return order_notes(found, ranked, board.config, board.seed)
 
 
 def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
@@ -125,27 +130,29 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
     UserError
         If there is no board, or it has none of these.
     """
-    folder = (results or results_to_read("board/cells.csv")) / "board"
+    folder = (results or results_to_read(f"{board.folder}/cells.csv")) / board.folder
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
     found, notes = joined(
         read_cells(folder / "cells.csv"), _of_board(board, folder / "submissions")
     )
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
-    for column, asked in (("algorithm", board.asked.learners), ("dataset", board.asked.data)):
+    for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
         for name in asked:
             choose(f"{column} of the board", name, sorted(set(found[column])))
         if asked:
             tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
-    return BoardResult(board, found, _ranked(found, board), seconds, data, notes)
+    ranked = _ranked(found, board)
+    notes += _order_notes(found, ranked, board)
+    return BoardResult(board, found, ranked, seconds, data, notes)
 
 
 def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:
     """Write the files of a board; times that are there stay unless `with_times`."""
     about = {
         "board": made.board.config,
-        "seed": made.board.asked.seed,
+        "seed": made.board.seed,
         "repeats": made.board.n_repeats,
         "cpu": host()["cpu"],
     }

@@ -19,16 +19,14 @@ from omtl.figures.pictures import FORMS, render
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.reproduction.citations import bibtex
-from omtl.reproduction.croissant import croissant
+from omtl.reproduction.json_ld import croissant
 from omtl.tables import plan
 from omtl.tables.cells import planned
-from omtl.tables.escape import for_latex
-from omtl.tables.layout import counts, lay_out, plural
+from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown, plural
 from omtl.tables.notes import notes
 from omtl.tables.published_results import shown_path, source_of, stored_or_published
-from omtl.tables.render import latex, layout_markdown
 from omtl.tables.request import Request
-from omtl.tables.writing import NUMBERS, as_rows, long_repeats
+from omtl.tables.writing import as_rows, long_repeats, with_numbers
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
@@ -93,7 +91,7 @@ def _table(name: str, request: Request) -> Parts:
     contents: Contents = {
         "csv": as_csv(rows),
         "md": run.text("md") if run else layout_markdown(layout),
-        "tex": captioned(latex(layout), layout.title),
+        "tex": captioned_latex(layout),
         "parquet": with_numbers(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
         "repeats.parquet": repeats.to_parquet(index=False),
@@ -150,29 +148,3 @@ def _nothing(command: str, request: Request, description: Description) -> UserEr
 def _bib(paper: str, experiments: Iterable[Experiment]) -> str:
     used = [(experiment.algorithm, experiment.dataset) for experiment in experiments]
     return bibtex([one for one, _ in used], [one for _, one in used], [paper])
-
-
-COUNTED = ("published_repeats", "n_repeats", "n_draws")
-"""Columns of a table's rows that are whole numbers."""
-
-
-def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
-
-    Missing numbers are null; counts are integers.
-    """
-    made = rows.copy()
-    for name in ("published_mean", "published_std", *NUMBERS, *COUNTED):
-        if name in rows:
-            known = pd.to_numeric(rows[name].replace("", None))
-            made[name] = known.astype("Int64" if name in COUNTED else "float64")
-    return made
-
-
-def captioned(table: str, title: str) -> str:
-    """Return a LaTeX table with a caption that says what its marks mean."""
-    caption = (
-        f"{for_latex(title)}. For each algorithm the published number, then ours; bold: ours "
-        "matches the published number (not: the best of its column)."
-    )
-    return "\\begin{table}\n\\centering\n\\caption{" + caption + "}\n" + table + "\\end{table}\n"

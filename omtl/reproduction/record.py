@@ -15,11 +15,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
-from omtl.evidence.compared_learners import curves_of
+from omtl.evidence.compared_learners import curves_of, seen_by_all
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
-from omtl.experiment.specs import ProtocolSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import SCHEMAS
@@ -71,7 +70,12 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
     experiment, wanted = composed.experiment, composed.metric
     if wanted is not None:
         choose("metric", str(wanted), list(METRICS))
-    refuse_unmeasured(experiment.protocol, wanted)
+    protocol = experiment.protocol
+    metrics = {name: metric for name, metric in METRICS.items() if not metric.timing}
+    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
+    if arrays is not None:  # which an extension's protocol does not declare
+        measured = [name for name, metric in metrics.items() if {*metric.needs} <= arrays.keys()]
+        refuse_unmeasured(protocol.name, measured, wanted)
     store = Store.default()
     units = experiment.repeats(composed.seed, composed.repeats)
     outcome = run_units(units, store, resolve_jobs(composed.parallel))
@@ -82,20 +86,10 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
     chosen = choose_points(results, experiment.points, rule)
     values = {
         name: numbers_at(results, chosen, name, rule)
-        for name, metric in METRICS.items()
-        if not metric.timing and not why_unmeasured(metric, results[0], rule)
+        for name, metric in metrics.items()
+        if not why_unmeasured(metric, results[0], rule)
     }
-    protocol = experiment.protocol.name
-    if not values:
-        raise UserError(
-            f"protocol {protocol} measures nothing that is a single number; "
-            "see the figures of its paper"
-        )
-    returned = wanted or next(iter(values))
-    if returned not in values:
-        raise UserError(
-            f"protocol {protocol} does not measure {wanted}; it measures {', '.join(values)}"
-        )
+    refuse_unmeasured(protocol.name, list(values), wanted)
     return {
         "config": composed.as_mapping(),
         "metrics": {
@@ -105,33 +99,26 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         "params": [experiment.points[int(point)] for point in chosen],
         "diverged": sum(diverged_in(results, chosen)),
         "curves": _mean_curve(results, curves_of(results, chosen, rule)),
-        "returns": float(values[returned].mean()),
+        "returns": float(values[wanted or next(iter(values))].mean()),
         **({"pulled": pulled} if (pulled := store.note_on(units)) else {}),
     }
 
 
-def refuse_unmeasured(protocol: ProtocolSpec, wanted: str | None) -> None:
-    """Refuse, before anything is played, a protocol that leaves no number of the wanted metric.
+def refuse_unmeasured(protocol: str, measured: Sequence[str], wanted: str | None) -> None:
+    """Refuse a protocol that leaves no number of the wanted metric, or of any for None.
 
     Raises
     ------
     UserError
-        If it leaves none of this metric, or of any for None.
     """
-    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
-    if arrays is None:  # an extension's
-        return
-    measured = [
-        name for name, one in METRICS.items() if not one.timing and {*one.needs} <= arrays.keys()
-    ]
     if not measured:
         raise UserError(
-            f"protocol {protocol.name} measures nothing that is a single number; "
+            f"protocol {protocol} measures nothing that is a single number; "
             "see the figures of its paper"
         )
     if wanted is not None and wanted not in measured:
         raise UserError(
-            f"protocol {protocol.name} does not measure {wanted}; "
+            f"protocol {protocol} does not measure {wanted}; "
             f"it measures {', '.join(distinct(measured))}"
         )
 
@@ -141,9 +128,8 @@ def _mean_curve(results: Sequence[Result], curves: np.ndarray) -> dict[str, list
     if curves.shape[1] < 2:
         return {}
     std = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.zeros(curves.shape[1])
-    examples = results[0].arrays["seen"]
     return {
-        "examples": examples.tolist(),
+        "examples": seen_by_all(results).tolist(),
         "mean": curves.mean(axis=0).tolist(),
         "std": std.tolist(),
     }

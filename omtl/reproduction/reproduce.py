@@ -1,4 +1,4 @@
-"""Reproducing a table end to end: compute missing units, compare, show, write."""
+"""Tables end to end: compute missing units, compare, show, write; or judge published ones again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -15,28 +14,30 @@ from omtl.compute.engine import Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.evidence.claims import claim_outcomes
 from omtl.evidence.comparisons import UNDECIDED
-from omtl.evidence.statistics import make_statistics
 from omtl.experiment.descriptions import Description, TableDescription
-from omtl.experiment.naming import by_reading, by_rule
-from omtl.experiment.readings import Reading
-from omtl.figures.drawing import draw
-from omtl.figures.numbers import FOLDED, ShownPanel, figure_rows, show_figure
-from omtl.figures.pictures import render
-from omtl.figures.plan import PlannedFigure, plan_figure
-from omtl.figures.play import play_figure
 from omtl.reproduction.explain import only
-from omtl.tables import plan
-from omtl.tables.cells import description_of, planned
-from omtl.tables.layout import Layout, lay_out, plural
+from omtl.tables.cells import description_of, first_cell, planned
+from omtl.tables.layout import Layout, counts, lay_out, plural, show
 from omtl.tables.notes import notes
+from omtl.tables.plan import describe
 from omtl.tables.play import play_cells, record
-from omtl.tables.published_results import with_published_times
-from omtl.tables.render import show
+from omtl.tables.published_results import (
+    PublishedRun,
+    runs_of,
+    with_published_times,
+    with_results,
+)
 from omtl.tables.request import AUTO, Request
 from omtl.tables.scoring import scored
 from omtl.tables.settled import play_until_settled
-from omtl.tables.writing import folder_for, stem_of, write_machine, write_rows, write_table
-from omtl.util.result_files import as_csv, fold, write_all
+from omtl.tables.writing import (
+    folder_for,
+    stem_of,
+    write_machine,
+    write_rows,
+    write_table,
+)
+from omtl.util.paths import RESULTS
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class TableRun:
         if is_published and not request.times:
             cells = with_published_times(cells, request)
             if cells is not self.cells:
-                layout, claims = lay_out(cells, notes(cells)), claims_of_cells(cells, request)
+                layout, claims = lay_out(cells, notes(cells)), claims_of_cells(cells)
         folder = folder_for(is_published)
         paths = write_table(cells, layout, claims, folder)
         last_run = {
@@ -123,10 +124,10 @@ class TableRun:
         return paths
 
 
-def claims_of_cells(cells: pd.DataFrame, request: Request) -> pd.DataFrame:
+def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the outcomes of the claims that a table's cells decide."""
     of = description_of(cells)
-    return claim_outcomes(of.paper, of.id, request.reading, cells)
+    return claim_outcomes(of.paper, of.id, first_cell(cells).reading, cells)
 
 
 def play_table(name: str, request: Request, cell: str | None = None) -> TableRun:
@@ -152,7 +153,7 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     else:
         outcome = play_cells(asked, request)
         judged = scored(asked, request.store, outcome.failed)
-    claims = claims_of_cells(judged, request).iloc[: None if cell is None else 0]
+    claims = claims_of_cells(judged).iloc[: None if cell is None else 0]
     return TableRun(request, asked, judged, claims, outcome, time.perf_counter() - started)
 
 
@@ -183,128 +184,28 @@ def _few_repeats(claims: pd.DataFrame, n_repeats: int, description: Description)
     )
 
 
-def _described(kind: str, name: str, request: Request) -> tuple[Description, Reading]:
-    """Return the description of a table or figure, and the reading that is asked for."""
-    description = plan.describe(kind, name)
-    request.check(description)
-    return description, Reading.of(description.paper, request.reading)
+def judge_again(table: str) -> list[Path]:
+    """Write the files of a table's published runs anew, with the verdicts of the rule as it is.
 
-
-def compute_figure(name: str, request: Request) -> None:
-    """Compute the units that a figure lacks.
+    Our numbers, the configs and what learners told of tasks stay as they were.
 
     Raises
     ------
     UserError
-        On an unknown figure, reading or rule.
+        If there is no such table.
     """
-    _, reading = _described("figure", name, request)
-    play_figure(plan_figure(name, reading), request)
+    of = describe("table", table)
+    return [path for run in runs_of(RESULTS, table) for path in _judged_again(run, of)]
 
 
-def reproduce_figure(name: str, request: Request) -> Reproduction:
-    """Reproduce a figure and write its files.
-
-    Raises
-    ------
-    UserError
-        On an unknown figure, reading or rule.
-    """
-    done = play_paper_figure(name, request)
-    return Reproduction(done.claims, done.write(), done.outcome.is_broken)
-
-
-@dataclass(frozen=True)
-class FigureRun:
-    """A figure that was played and measured.
-
-    Parameters
-    ----------
-    request : Request
-    figure : Figure
-    panels : list of ShownPanel
-        The panels with their numbers.
-    claims : DataFrame
-        The outcomes of the claims that it decides.
-    outcome : Outcome
-        The units that were computed, and those that failed.
-    """
-
-    request: Request
-    figure: PlannedFigure
-    panels: list[ShownPanel]
-    claims: pd.DataFrame
-    outcome: Outcome
-
-    @property
-    def selection(self) -> str:
-        """The name of the selection rule."""
-        return self.request.rule(self.figure.description)
-
-    @property
-    def subtitle(self) -> str:
-        """The reading, the selection rule, the repeats and the seed."""
-        return (
-            f"reading {self.figure.reading.name}, selection {self.selection}, "
-            f"repeats {self.request.n_repeats(self.figure.description)}, seed {self.request.seed}"
-        )
-
-    def draw(self) -> Any:
-        """Return it drawn, as a figure of matplotlib."""
-        return draw(self.figure.description, self.panels, self.subtitle)
-
-    def write(self, folder: Path | None = None) -> list[Path]:
-        """Write the figure's svg, csv and claims; return the paths.
-
-        The same numbers give the same bytes.
-        """
-        figure, description = self.figure, self.figure.description
-        folder = folder or folder_for(self.request.is_full(description), "figures")
-        contents: dict[str, str | bytes] = {
-            **render(self.draw, figure.id),
-            "csv": as_csv(fold(figure_rows(figure, self.panels, self.selection), FOLDED)),
-        }
-        named = by_rule(figure.id, self.selection, description.selection)
-        stem = by_reading(named, figure.reading.name)
-        paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
-        of_claims = folder / f"{figure.id}.claims.csv"
-        if len(self.claims) or of_claims.exists():  # rows of an earlier run go
-            write_rows(of_claims, self.claims, figure.reading.name)
-            paths.append(of_claims)
-        return paths
-
-
-def play_paper_figure(name: str, request: Request) -> FigureRun:
-    """Play the units that a figure lacks, and measure its panels.
-
-    Unavailable data are no error: their panels say so.
-
-    Raises
-    ------
-    UserError
-        On an unknown figure, reading or rule.
-    """
-    _, reading = _described("figure", name, request)
-    return measured_figure(name, reading, request)
-
-
-def measured_figure(name: str, reading: Reading, request: Request) -> FigureRun:
-    """Play the units that a figure lacks under a reading, and measure its panels."""
-    figure, outcome = play_figure(plan_figure(name, reading), request)
-    panels = show_figure(figure, request, outcome.failed)
-    claims = claim_outcomes(figure.description.paper, figure.id, reading.name, panels)
-    return FigureRun(request, figure, panels, claims, outcome)
-
-
-def reproduce_statistics(name: str, request: Request) -> list[Path]:
-    """Write the statistics of a table or figure; return the paths. Nothing is computed.
-
-    Raises
-    ------
-    UserError
-        On an unknown table, figure, reading or rule, or where there are no numbers of it.
-    """
-    kind = "figure" if name in plan.descriptions("figure") else "table"
-    description, reading = _described(kind, name, request)
-    folder = folder_for(request.is_full(description), "statistics", apart=True)
-    return make_statistics(name, reading, request, folder)
+def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:
+    request = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
+    cells = with_results(planned(run.table, request), run)
+    findings = [  # which only the units have
+        line.removeprefix("- ")
+        for line in run.text("md").splitlines()
+        if any(f": {phrase}: " in line for phrase in of.findings.values())
+    ]
+    layout = lay_out(cells, notes(cells, findings))
+    as_it_was = run.meta | {"verdicts": counts(cells)}
+    return write_table(cells, layout, claims_of_cells(cells), run.folder, as_it_was)

@@ -7,7 +7,8 @@ from the store alone, is made side by side when all are there.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -15,16 +16,61 @@ from typing import Any
 from rich.console import Console
 
 from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
-from omtl.evidence import ledger
+from omtl.evidence import ledger, statistics
+from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
-from omtl.evidence.summary import Account, Summary
 from omtl.experiment.naming import READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
-from omtl.reproduction import reproduce
+from omtl.reproduction import figure_runs, reproduce
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, rule_without_hindsight
-from omtl.tables.verdict import OURS
+from omtl.tables.verdict import OURS, VERDICTS
+
+HEADS = ("paper", "reading", "cells", "claims", "figures")
+
+FIGURES, DRAWN = "figures", "drawn"
+"""What is counted of a paper besides verdicts of cells and outcomes of claims."""
+
+
+@dataclass
+class Summary:
+    """How often each word occurred by paper and reading, what failed, and what was skipped."""
+
+    counts: dict[tuple[str, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    failures: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the summary as text: a line for each paper and reading, then what is not in it."""
+        rows = [HEADS]
+        for (paper, reading), counts in sorted(self.counts.items(), key=_in_order):
+            made = f"{counts[DRAWN]} of {counts[FIGURES]} drawn" if counts[FIGURES] else ""
+            cells = tally_text(counts, VERDICTS)
+            claims = tally_text(counts, (HOLDS, FAILS, UNDECIDED))
+            rows.append((paper, reading, cells, claims, made))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        lines += [f"left out: {what}" for what in self.left_out]
+        return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
+
+
+def tally_text(tally: Mapping[str, int], words: Iterable[str]) -> str:
+    """Return how many there are, and how many of each kind, as text; empty where there are none."""
+    found = {word: tally[word] for word in words if tally[word]}
+    parts = ", ".join(f"{word} {count}" for word, count in found.items())
+    return f"{sum(found.values())}: {parts}" if found else ""
+
+
+def _in_order(item: tuple[tuple[str, str], Counter[str]]) -> tuple[str, int, str]:
+    (paper, reading), _ = item
+    known = list(READINGS)
+    return paper, known.index(reading) if reading in known else len(known), reading
 
 
 def reproduce_everything(request: Request, console: Console) -> Summary:
@@ -48,7 +94,7 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
 
 def _statistics(name: str, request: Request) -> Job:
     what = f"statistics of {name}, {request.reading}"
-    return Job(what, reproduce.reproduce_statistics, (name, request))
+    return Job(what, statistics.reproduce_statistics, (name, request))
 
 
 @dataclass(frozen=True)
@@ -82,7 +128,7 @@ class _Everything:
         for name, reading in product(plan.descriptions("table"), READINGS):
             description = plan.describe("table", name)
             under = replace(request, reading=reading)
-            account = self.summary.of(description.paper, reading)
+            counts = self.summary.counts[description.paper, reading]
             what = f"{name}, {reading}"
             slow = [s for s in description.too_slow if reading in s.readings and not request.slow]
             self.summary.left_out += [
@@ -93,8 +139,8 @@ class _Everything:
             done = self.here(what, reproduce.reproduce_table, name, under, self.console)
             if done is None:
                 continue
-            account.verdicts.update(done.cells["verdict"][done.cells["kind"] != OURS])
-            account.claims.update(done.claims["outcome"])
+            counts.update(done.cells["verdict"][done.cells["kind"] != OURS])
+            counts.update(done.claims["outcome"])
             if done.cells["n_repeats"].any():
                 later.append(_statistics(name, under))
             own = description.selection
@@ -113,15 +159,14 @@ class _Everything:
         """Make all figures and what else is left, then the statistics of figures with claims."""
         request, drawings = self.request, []
         for name in plan.descriptions("figure"):
-            self._account(name).figures += 1
-            if not self.note(attempt(Job(name, reproduce.compute_figure, (name, request)))).fault:
-                drawings.append(Job(name, reproduce.reproduce_figure, (name, request)))
+            self._counts(name)[FIGURES] += 1
+            if not self.note(attempt(Job(name, figure_runs.compute_figure, (name, request)))).fault:
+                drawings.append(Job(name, figure_runs.reproduce_figure, (name, request)))
         made = self.apart([*drawings, *later])
         drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
         for name, one in drawn.items():
-            self._account(name).drawn += 1
-            self._account(name).claims.update(one.claims["outcome"])
+            self._counts(name).update([DRAWN, *one.claims["outcome"]])
         self.apart([_statistics(name, request) for name, one in drawn.items() if len(one.claims)])
 
-    def _account(self, figure: str) -> Account:
-        return self.summary.of(plan.describe("figure", figure).paper, self.request.reading)
+    def _counts(self, figure: str) -> Counter[str]:
+        return self.summary.counts[plan.describe("figure", figure).paper, self.request.reading]

@@ -51,7 +51,7 @@ SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
 REPEATS = 5
 """How many repeats of a table a full search looks at, at least; its seed is 0."""
 
-LOOKS = ("paper", "question", "asks", "support", "found")
+POST_HOC = ("paper", "question", "asks", "support", "found")
 """Columns of the list of options that were found by looking at printed numbers."""
 
 CERTAINTY = 2.0
@@ -274,7 +274,7 @@ def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
             "# @package reading\n"
             "# Found by `omtl audit readings` on the paper's tables, among the literal answers and "
             f"those with support\n# {', '.join(SEARCHES[reading])}. Its trials are in "
-            f"results/readings/{paper}-*.csv,\n# looks outside it in results/readings/looks.csv.\n"
+            f"results/readings/{paper}-*.csv,\n# post hoc options in results/readings/looks.csv.\n"
         )
         write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
         paths.append(path)
@@ -282,7 +282,7 @@ def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
 
 
 def write_page(table: str) -> list[Path]:
-    """Write the page of a recorded search, and the list of all looks; return their paths.
+    """Write the page of a recorded search, and the list of post hoc options; return their paths.
 
     Raises
     ------
@@ -295,10 +295,10 @@ def write_page(table: str) -> list[Path]:
         raise UserError(f"no search of {table} is recorded; run: omtl audit readings {table}")
     chosen = {reading: Reading.of(paper, reading).answers for reading in SEARCHES}
     text = page(table, read_csv(csv), questions(paper), chosen)
-    return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(looks())})
+    return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(post_hoc_options())})
 
 
-def looks() -> pd.DataFrame:
+def post_hoc_options() -> pd.DataFrame:
     """Return what was found by looking at printed numbers outside a search, by question."""
     rows = [
         (
@@ -310,7 +310,7 @@ def looks() -> pd.DataFrame:
         for name, question in questions(path.parent.name).items()
         if question.found
     ]
-    return pd.DataFrame(rows, columns=LOOKS)
+    return pd.DataFrame(rows, columns=POST_HOC)
 
 
 def standard_error(values: np.ndarray) -> float:

@@ -163,34 +163,23 @@ def joined(
     n_repeats = max(map(_n_repeats, there["values"]), default=0)
     parts, notes = [found], []
     for content in handed_in:
-        rows = as_cells(content["cells"])
+        learner, rows = content["learner"], as_cells(content["cells"])
         rows = rows[rows["dataset"].isin(streams)]
-        stale = [row.dataset for row in rows.itertuples() if row.stream != streams[row.dataset]]
+        changed = (rows["stream"] != rows["dataset"].map(streams)).sum()
         played = set(rows.loc[rows["values"] != "", "dataset"])
         lacking = [dataset for dataset in streams if dataset not in played]
-        if set(rows["algorithm"]) - {content["learner"]}:
-            notes.append(
-                f"{content['learner']} (submitted) is left out: it has rows of other learners"
-            )
-        elif content["learner"] in set(found["algorithm"]):
-            notes.append(
-                f"{content['learner']} (submitted) has the same name as a learner of the board"
-            )
-        elif stale:
-            notes.append(
-                f"{content['learner']} (submitted) is left out: {len(stale)} of its {len(rows)} "
-                "streams have changed since"
-            )
-        elif lacking:
-            notes.append(
-                f"{content['learner']} (submitted) is left out: it has no numbers on "
-                f"{', '.join(lacking)}, and on all {len(streams)} data sets it must"
-            )
-        elif any(0 < _n_repeats(values) < n_repeats for values in rows["values"]):
-            notes.append(
-                f"{content['learner']} (submitted) is left out: it has fewer than the board's "
-                f"{plural(n_repeats, 'repeat')}"
-            )
+        faults = {
+            "it has rows of other learners": set(rows["algorithm"]) - {learner},
+            "a learner of the board has its name": learner in set(found["algorithm"]),
+            f"{changed} of its {len(rows)} streams have changed since": changed,
+            f"it has no numbers on {', '.join(lacking)}, and on all {len(streams)} data sets it "
+            "must": lacking,
+            f"it has fewer than the board's {plural(n_repeats, 'repeat')}": any(
+                0 < _n_repeats(values) < n_repeats for values in rows["values"]
+            ),
+        }
+        if why := next((why for why, is_so in faults.items() if is_so), ""):
+            notes.append(f"{learner} (submitted) is left out: {why}")
         else:
             parts.append(rows.assign(label=rows["label"] + " (submitted)"))
     return pd.concat(parts, ignore_index=True), notes

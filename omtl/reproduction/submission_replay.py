@@ -20,7 +20,6 @@ from omtl.compute.store import Store, packed, unpacked
 from omtl.evidence.board import (
     SECONDS,
     BoardPlan,
-    BoardRequest,
     board_cells,
     code_of_learner,
     scored_repeats,
@@ -72,10 +71,10 @@ def replayed_submission(
     content = {
         "format": FORMAT,
         "learner": name,
-        "board": board.asked.board,
-        "data": board.data,
+        "board": board.board,
+        "data": board.datasets,
         "repeats": board.n_repeats,
-        "seed": board.asked.seed,
+        "seed": board.seed,
         "files": _files_of(name),
         "cells": json.loads(found.to_json(orient="records", double_precision=10)),
         "environment": host(),
@@ -129,7 +128,7 @@ def replay_sample(
     sound : bool
         Whether all are the same, and any was tried.
     """
-    rows = [row for row in content["cells"] if row["dataset"] in board.data and row["values"]]
+    rows = [row for row in content["cells"] if row["dataset"] in board.datasets and row["values"]]
     numbers = [(row, repeat) for row in rows for repeat in range(len(row["values"].split()))]
     n_tried = max(LEAST, math.ceil(SHARE * len(numbers))) if n_numbers is None else n_numbers
     drawn = np.random.default_rng(seed).permutation(len(numbers))[:n_tried]
@@ -146,7 +145,7 @@ def _replayed(row: Mapping[str, Any], repeat: int, board: BoardPlan, process: Ap
     """Return what came of playing one number again."""
     [name] = board.entrants
     experiment = board.experiment(row["dataset"], name)
-    first, unit = (experiment.unit(board.asked.seed, one) for one in (0, repeat))
+    first, unit = (experiment.unit(board.seed, one) for one in (0, repeat))
     data = load_prepared(first.dataset, first.seed, first.draw).sha256
     if row["stream"] != stream_of(first, data, board.composed(row["dataset"]).selection):
         return f"outdated: {row['dataset']}: its data or options changed since"
@@ -208,8 +207,8 @@ def check_submission(
     folder = user_folder.own_folder()
     if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
         learners, data = (content["learner"],), tuple(content["data"])
-        asked = BoardRequest(content["board"], learners, data, content["repeats"], content["seed"])
-        told, sound = replay_sample(content, BoardPlan(asked), seed, n_numbers)
+        board = BoardPlan(content["board"], learners, data, content["repeats"], content["seed"])
+        told, sound = replay_sample(content, board, seed, n_numbers)
         return [f"drawn by --seed {seed}; {can_confine()}", *told], sound
     with tempfile.TemporaryDirectory() as fresh:
         unpack(content["files"], Path(fresh))

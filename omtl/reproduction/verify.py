@@ -67,34 +67,17 @@ class CheckedCell:
     ----------
     row : mapping
         The cell's row in ``results/reproduced``.
+    result, detail : str
+        One of `RESULTS_OF`, and what differs or is lacking.
     units, points : int
         How many repeats were played again, and how many points of the grid in each.
-    differences : tuple of str
-        In which repeats the number is another one.
-    close : bool
-        Whether another kind of CPU may be why.
-    lacking : str
-        What there is nothing to play for the lack of.
     """
 
     row: Mapping[str, str]
+    result: str
+    detail: str = ""
     units: int = 0
     points: int = 0
-    differences: tuple[str, ...] = ()
-    close: bool = False
-    lacking: str = ""
-
-    @property
-    def result(self) -> str:
-        """Whether the results have the same numbers."""
-        if self.differences:
-            return CLOSE if self.close else DIFFERENT
-        return NOT_COMPARABLE if self.lacking else SAME
-
-    @property
-    def detail(self) -> str:
-        """What differs or is lacking, as text."""
-        return "; ".join(self.differences) or self.lacking
 
     def __str__(self) -> str:
         """Return the check as text."""
@@ -219,11 +202,11 @@ def check_cell(
     """
     published = run.repeats.get(place_of(row))
     if published is None or not run.meta:
-        return CheckedCell(row, lacking="the repeats beside the table")
+        return CheckedCell(row, NOT_COMPARABLE, "the repeats beside the table")
     asked = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
     plays = each_play(run, row, cell_of(row, planned(run.table, asked)))
     if not plays:
-        return CheckedCell(row, lacking=f"the point {row['params']} in the grid")
+        return CheckedCell(row, NOT_COMPARABLE, f"the point {row['params']} in the grid")
     points = sum(len(one.points) for one in alternatives_of(plays[0]))
     order = generator(seed, of="verified repeats", **_place(row)).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
@@ -235,7 +218,7 @@ def check_cell(
         try:
             found = [_replayed(one, repeat, done) for one in plays]
         except DataMissing as fault:
-            return CheckedCell(row, lacking=str(fault))
+            return CheckedCell(row, NOT_COMPARABLE, str(fault))
         if any(data not in (None, row["data_sha256"]) for _, data in found):
             differences.append(f"repeat {repeat}: other data")
             close = False
@@ -245,9 +228,10 @@ def check_cell(
         if not np.array_equal(value, there, equal_nan=True):
             differences.append(f"repeat {repeat}: {value!r}, in results/ {there!r}")
             close &= bool(abs(value - there) <= spread)
-    if differences:
-        differences.append(f"made on {made}, played on {here}")
-    return CheckedCell(row, len(repeats), points, tuple(differences), close)
+    if not differences:
+        return CheckedCell(row, SAME, "", len(repeats), points)
+    detail = "; ".join([*differences, f"made on {made}, played on {here}"])
+    return CheckedCell(row, CLOSE if close else DIFFERENT, detail, len(repeats), points)
 
 
 def _played(

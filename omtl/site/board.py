@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import BoardPlan, BoardRequest, beside_median, numbers
-from omtl.evidence.board_sharing import count_sharing, sharing
-from omtl.evidence.board_text import lines
+from omtl.evidence.battles import numbers
+from omtl.evidence.board import BoardPlan, beside_median
+from omtl.evidence.board_queries import count_sharing, sharing, summary_lines
 from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import BoardResult, from_results
@@ -37,13 +37,14 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     """
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
-    made = from_results(BoardPlan(BoardRequest()), sources.results)
+    made = from_results(BoardPlan(), sources.results)
     config = made.board.config
     names = _names(made.data)
     times, memory = made.ratios, beside_median(made.cells, "bytes")
-    learning_lines = lines(made.cells, config["metric"], names)
+    learning_lines = summary_lines(made.cells, config["metric"], names)
     rows = [
         {
+            **dict.fromkeys(("real", "synthetic"), math.nan),
             **row,
             "lines": learning_lines[row["algorithm"]],
             "time": times.get(row["algorithm"], math.nan),

@@ -29,8 +29,8 @@ from omtl.site.papers import papers, totals
 from omtl.site.sources import Sources, comment_of, yaml_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
+from omtl.tables.layout import LEGEND_OF_SURE, MARKS, SURE, mark_of
 from omtl.tables.published_results import SHOWN_READINGS
-from omtl.tables.render import LEGEND_OF_SURE, MARKS, SURE, mark_of
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 from omtl.util.host import commit

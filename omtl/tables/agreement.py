@@ -1,89 +1,83 @@
-"""How far a table agrees with print: what luck gets, what a perfect reading gets, the rows' order.
+"""How far a table agrees with print: floor and ceiling, the rows' order, rows and columns apart.
 
-The floor is how many cells come within 10 % of placebos, the printed rows permuted: those that the
+The floor is how many cells come within 10% of placebos, the printed rows permuted: those that the
 closest trial of a search finds, if one is recorded, or else those of our own numbers. The ceiling
-is how many come within 10 % of a print by us: one of our own draws of synthetic data, or the mean
+is how many come within 10% of a print by us: one of our own draws of synthetic data, or the mean
 of as many of our own repeats as the paper has. No reading can be expected to do better.
+
+A row whose cells all match can still lie below the printed numbers in nearly every cell, which no
+verdict on a single cell shows: so whole rows and columns are tested, and the printed ± too.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # which loads `scipy.special` when it is used: that takes a quarter of a second
 
+from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import each_cell, first_cell
-from omtl.tables.placebo_test import PLACEBOS, gaps, luck_under
-from omtl.tables.trends import judged_cells
-from omtl.tables.verdict import CLOSE
+from omtl.tables.cells import ALL_TASKS, each_cell, first_cell
+from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
+from omtl.tables.verdict import CLOSE, JUDGED
 from omtl.util.seeds import generator
+
+OF_A_RUN = ["table", "reading", "selection"]
+"""Columns that name the run of a table."""
 
 BETWEEN = (5, 95)
 """Percentiles of the interval of the ceiling."""
 
-COLUMNS = (
+AGREEMENT = (
     *("cells", "within", "floor", "floor_cells", "ceiling", "ceiling_low", "ceiling_high"),
     *("reached", "pairs", "in_order", "close_pairs", "close_in_order"),
 )
 """Columns of ``results/reproduced/<id>.agreement.csv``, after those that name the run.
 
-Of `cells` compared, ours have `within` 10 % of print, placebos `floor` of `floor_cells`, and a
+Of `cells` compared, ours have `within` 10% of print, placebos `floor` of `floor_cells`, and a
 perfect reading `ceiling`, on average and between the percentiles `BETWEEN`; `reached` is the part
-of the way from floor to ceiling, in shares of cells. Of `pairs` of rows of a column that are
-printed apart, `in_order` stand in the printed order, and of those printed within 10 % of each
-other, `close_pairs`, `close_in_order`.
+of the way from floor to ceiling, in shares of cells (NaN where there is no way). Of `pairs` of rows
+of a column that are printed apart, `in_order` stand in the printed order, and of those printed
+within 10% of each other, `close_pairs`, `close_in_order`.
+"""
+
+ABOVE, BELOW, LEVEL = "above", "below", "level"
+"""Where the cells of a row or column lie: above or below the printed numbers, or undecided."""
+
+LEVEL_OF_TEST = 0.05
+
+FEWEST_CELLS = 3
+"""Minimum number of judged cells for testing a row or column."""
+
+F_LEVEL = 0.01
+"""Level of the F test that a deviation is what the printed ± stands for."""
+
+TRENDS = (
+    *("part", "name", "metric", "cells", "above", "below", "mean_share", "low", "high"),
+    *("p_sign", "p_t", "p_holm", "verdict", "spread_ratio", "spreads_differ"),
+)
+"""Columns of `trends`, and of ``results/reproduced/<id>.trends.csv`` after those of the run.
+
+`part` is ``row`` (an algorithm) or ``column`` (a data set, with its task). `above` and `below`
+count its judged cells whose mean is above and below the printed one; `mean_share` is the mean of
+their differences as shares of the printed numbers, with its interval by Student's t, and `p_t` the
+test that it is 0, corrected over all rows and columns of the table in `p_holm`; `p_sign` is the
+sign test. `spread_ratio` is the median of our deviation over the printed ±, and `spreads_differ`
+counts the cells whose deviations differ by an F test at 1%.
 """
 
 
-class Agreement(NamedTuple):
-    """The numbers of `COLUMNS`."""
-
-    cells: int
-    within: int
-    floor: float
-    floor_cells: int
-    ceiling: float
-    ceiling_low: float
-    ceiling_high: float
-    pairs: int
-    in_order: int
-    close_pairs: int
-    close_in_order: int
-
-    @property
-    def reached(self) -> float:
-        """The part of the way from floor to ceiling; NaN where there is no way."""
-        floor, ceiling = self.floor / self.floor_cells, self.ceiling / self.cells
-        ours = self.within / self.cells
-        return (ours - floor) / (ceiling - floor) if ceiling > floor else float("nan")
-
-    @property
-    def row(self) -> dict[str, str]:
-        """The row of the CSV, as text."""
-        digits = {"floor": 3, "ceiling": 3, "reached": 3}
-        return {
-            name: f"{getattr(self, name):.{digits.get(name, 0)}f}".replace("nan", "")
-            for name in COLUMNS
-        }
-
-    @property
-    def line(self) -> str:
-        """Floor, ours, ceiling and order in one line."""
-        way = "" if np.isnan(self.reached) else f", {self.reached:.0%} of the way"
-        return (
-            f"floor {self.floor:.1f} of {self.floor_cells} (rows permuted), ours {self.within} of "
-            f"{self.cells}, ceiling {self.ceiling:.1f} [{self.ceiling_low:.0f}, "
-            f"{self.ceiling_high:.0f}] (a perfect reading){way}; {self.in_order} of {self.pairs} "
-            f"pairs of rows in the printed order, {self.close_in_order} of {self.close_pairs} of "
-            f"those printed within {CLOSE:.0%} of each other"
-        )
+def judged_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with a verdict by a finite difference from print."""
+    is_judged = cells["verdict"].isin(JUDGED) & (cells["diverged"] == 0)
+    return cells[is_judged & np.isfinite(cells["share"].astype(float))]
 
 
-def agreement(cells: pd.DataFrame) -> Agreement | None:
-    """Return how far a table's compared cells agree with print; None if none is compared.
+def agreement(cells: pd.DataFrame) -> dict[str, float] | None:
+    """Return how far a table's compared cells agree with print (`AGREEMENT`); None without any.
 
     Parameters
     ----------
@@ -93,25 +87,41 @@ def agreement(cells: pd.DataFrame) -> Agreement | None:
     judged = judged_cells(cells)
     if judged.empty:
         return None
-    asked = first_cell(cells)
+    asked, n = first_cell(cells), len(judged)
+    within = int((judged["share"].abs() <= CLOSE).sum())
     floor, floor_cells = _floor(judged, asked)
     perfect = _ceiling(judged, asked)
-    low, high = np.percentile(perfect, BETWEEN).tolist()
-    within = int((judged["share"].abs() <= CLOSE).sum())
-    bounds = (floor, floor_cells, float(perfect.mean()), low, high)
-    return Agreement(len(judged), within, *bounds, *_order(judged))
+    least, most = floor / floor_cells, float(perfect.mean()) / n
+    reached = (within / n - least) / (most - least) if most > least else np.nan
+    of_cells = (n, within, floor, floor_cells, perfect.mean(), *np.percentile(perfect, BETWEEN))
+    return dict(zip(AGREEMENT, (*of_cells, reached, *_order(judged)), strict=True))
 
 
-def agreement_rows(cells: pd.DataFrame, found: Agreement | None) -> pd.DataFrame:
+def agreement_sentence(found: Mapping[str, float]) -> str:
+    """Return floor, ours, ceiling and order in one line."""
+    way = "" if np.isnan(found["reached"]) else ", {reached:.0%} of the way".format(**found)
+    return (
+        "floor {floor:.1f} of {floor_cells} (rows permuted), ours {within} of {cells}, "
+        "ceiling {ceiling:.1f} [{ceiling_low:.0f}, {ceiling_high:.0f}] (a perfect reading){way}; "
+        "{in_order} of {pairs} pairs of rows in the printed order, "
+        "{close_in_order} of {close_pairs} of those printed within {close:.0%} of each other"
+    ).format(**found, way=way, close=CLOSE)
+
+
+def agreement_rows(cells: pd.DataFrame, found: Mapping[str, float] | None) -> pd.DataFrame:
     """Return the row of ``results/reproduced/<id>.agreement.csv``, if cells are compared."""
-    asked = first_cell(cells)
-    of = {"table": asked.table, "reading": asked.reading, "selection": asked.selection}
-    return pd.DataFrame([] if found is None else [of | found.row], columns=[*of, *COLUMNS])
+    digits = {"floor": 3, "ceiling": 3, "reached": 3}
+    texts = {
+        name: "" if np.isnan(number) else f"{number:.{digits.get(name, 0)}f}"
+        for name, number in (found or {}).items()
+    }
+    rows = cells[OF_A_RUN].head(len(texts) and 1).assign(**texts)
+    return rows.reindex(columns=[*OF_A_RUN, *AGREEMENT])
 
 
 def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
-    """Return how many cells come within 10 % of permuted rows on average, and of how many."""
-    recorded = luck_under(asked.table, asked.reading)
+    """Return how many cells come within 10% of permuted rows on average, and of how many."""
+    recorded = recorded_placebos(asked.table, asked.reading)
     if recorded is not None:
         return float(recorded["permuted"]), int(recorded["cells"])
     counts = np.zeros(PLACEBOS)
@@ -129,7 +139,7 @@ def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
 
 
 def _ceiling(judged: pd.DataFrame, asked: Any) -> np.ndarray:
-    """Return how many cells come within 10 % of a print by us, in each of `PLACEBOS` prints.
+    """Return how many cells come within 10% of a print by us, in each of `PLACEBOS` prints.
 
     All cells of a data set are of the same draw, or of the same repeats.
     """
@@ -146,17 +156,90 @@ def _ceiling(judged: pd.DataFrame, asked: Any) -> np.ndarray:
     return counts
 
 
-def _order(judged: pd.DataFrame) -> tuple[int, int, int, int]:
+def _order(judged: pd.DataFrame) -> tuple[int, ...]:
     """Return the pairs of rows printed apart, those in the printed order, and so the close ones."""
-    found = np.zeros(4, dtype=int)
-    printed = judged["published_mean"].astype(float)
-    for _, part in judged.assign(mean=printed).groupby(["dataset", "task", "metric"], sort=False):
-        for one, other in combinations(zip(part["mean"], part["ours_mean"], strict=True), 2):
-            apart = one[0] - other[0]
-            if not apart:
-                continue
-            right = apart * (one[1] - other[1]) > 0.0
-            close = abs(apart) <= CLOSE * min(abs(one[0]), abs(other[0]))
-            found += (1, right, close, close and right)
-    pairs, in_order, close, close_in_order = found.tolist()
-    return pairs, in_order, close, close_in_order
+    counts = np.zeros(4, dtype=int)
+    for _, part in judged.groupby(["dataset", "task", "metric"], sort=False):
+        printed, ours = part["published_mean"].to_numpy(dtype=float), part["ours_mean"].to_numpy()
+        one, other = np.triu_indices(len(part), k=1)
+        apart = printed[one] - printed[other]
+        in_order = apart * (ours[one] - ours[other]) > 0.0
+        reach = CLOSE * np.minimum(np.abs(printed[one]), np.abs(printed[other]))
+        close = (apart != 0.0) & (np.abs(apart) <= reach)
+        each = (apart != 0.0, in_order, close, close & in_order)
+        counts += [np.count_nonzero(which) for which in each]
+    return tuple(counts.tolist())
+
+
+def trends(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the tests of all rows and columns of a table with enough judged cells (`TRENDS`)."""
+    judged = judged_cells(cells)
+    whole = judged["task"] == ALL_TASKS
+    columns = judged["dataset"].where(whole, judged["dataset"] + ", " + judged["task"])
+    found = [
+        {"part": part, "name": name, "metric": metric, **_test(group)}
+        for part, names in (("row", judged["algorithm"]), ("column", columns))
+        for (name, metric), group in judged.groupby([names, "metric"], sort=False)
+        if len(group) >= FEWEST_CELLS
+    ]
+    tested = pd.DataFrame(found, columns=TRENDS)
+    tested["p_holm"] = holm(tested["p_t"].tolist())
+    decided = tested["p_holm"] <= LEVEL_OF_TEST
+    above = np.where(tested["mean_share"] > 0.0, ABOVE, BELOW)
+    return tested.assign(verdict=np.where(decided, above, LEVEL))
+
+
+def _test(group: pd.DataFrame) -> dict[str, Any]:
+    """Return the tests of the differences and spreads of a row or column."""
+    shares = group["share"].to_numpy(dtype=float)
+    mean, n = float(shares.mean()), shares.size
+    error = float(shares.std(ddof=1) / np.sqrt(n))
+    above, below = int((shares > 0.0).sum()), int((shares < 0.0).sum())
+    half = float(scipy.special.stdtrit(n - 1, 1.0 - LEVEL_OF_TEST / 2.0) * error)
+    p_t = 2.0 * scipy.special.stdtr(n - 1, -abs(mean) / error) if error else float(mean == 0.0)
+    differ = group["spread_p"].dropna() < F_LEVEL
+    return {
+        **{"cells": n, "above": above, "below": below, "mean_share": mean},
+        **{"low": mean - half, "high": mean + half},
+        "p_sign": min(1.0, 2.0 * scipy.special.bdtr(min(above, below), above + below, 0.5)),
+        "p_t": p_t,
+        "spread_ratio": group["spread_ratio"].round(4).median(),  # as the CSV has it
+        "spreads_differ": str(differ.sum()) if differ.size else "",
+    }
+
+
+def trend_sentences(cells: pd.DataFrame) -> list[str]:
+    """Return a sentence for each row and column that lies off print, and one on the ±'s."""
+    found = []
+    tested = trends(cells)
+    for trend in tested[tested["verdict"] != LEVEL].to_dict("records"):
+        side = trend["verdict"]
+        found.append(
+            f"{trend['part']} {trend['name']} lies {side} print: {trend[side]} of "
+            f"{trend['cells']} cells, {100 * trend['mean_share']:+.1f} % on average "
+            f"(p = {trend['p_holm']:.2g})"
+        )
+    spreads = judged_cells(cells)[["spread_ratio", "spread_p"]].dropna()
+    if len(spreads):
+        found.append(
+            "our deviation over shuffles of the same data is, in the median, "
+            f"{spreads['spread_ratio'].median():.2f} times the printed ±; in "
+            f"{(spreads['spread_p'] < F_LEVEL).sum()} of {len(spreads)} "
+            f"cells it is not what the ± stands for (F test at {100 * F_LEVEL:g} %)"
+        )
+    return found
+
+
+def trend_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``results/reproduced/<id>.trends.csv``, as text."""
+    forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), "{:.4f}")
+    forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), "{:.4g}")
+    found = trends(cells)
+    texts = {
+        name: ["" if pd.isna(value) else form.format(value) for value in found[name].astype(float)]
+        for name, form in forms.items()
+    }
+    first = first_cell(cells)
+    run = {name: getattr(first, name) for name in OF_A_RUN}
+    rows = found.assign(**run, **texts)
+    return rows[[*OF_A_RUN, *TRENDS]].astype(str)

@@ -16,11 +16,13 @@ from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
 from omtl.experiment.naming import LITERAL, READINGS
 from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
-from omtl.tables import placebo_test, trends
+from omtl.tables import placebo_test
+from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
 from omtl.tables.diagnosis import diagnosis_of
+from omtl.tables.layout import plural
 from omtl.tables.proofread import by_row, suspects
-from omtl.tables.settled import said_of_repeats
+from omtl.tables.settled import ALL_PLAYED, ERROR, SETTLED
 from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
 
 APART = "within 10 %, but many standard errors from print"
@@ -43,8 +45,8 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
     return [
         *_reasons(cells),
         *_pulled(cells),
-        *said_of_repeats(cells),
-        *trends.trend_sentences(cells),
+        *_repeats(cells),
+        *trend_sentences(cells),
         *_better_than_all(cells, of),
         *(_findings(cells, of) if findings is None else findings),
         *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
@@ -76,7 +78,7 @@ def reason_of(cell: Any, of: TableDescription) -> str:
 def notes_on_sources(cells: pd.DataFrame) -> list[str]:
     """Return what nobody may overlook: why cells are missing, and which were not computed here."""
     is_missing = cells["verdict"] == MISSING
-    return [*_reasons(cells, is_missing), *_pulled(cells), *said_of_repeats(cells)]
+    return [*_reasons(cells, is_missing), *_pulled(cells), *_repeats(cells)]
 
 
 def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:
@@ -97,6 +99,23 @@ def _pulled(cells: pd.DataFrame) -> list[str]:
         f"{_places(group, cells)} — {pulled_note([str(source)])}"
         for source, group in cells.groupby("pulled_from", sort=False)
         if source
+    ]
+
+
+def _repeats(cells: pd.DataFrame) -> list[str]:
+    """Return in a sentence how many repeats were played, if each cell was played until settled."""
+    if "stopped" not in cells:
+        return []
+    settled = cells[cells["stopped"] == SETTLED]
+    full = int((cells["stopped"] == ALL_PLAYED).sum())
+    if settled.empty:
+        return []
+    least, most = settled["n_repeats"].min(), settled["n_repeats"].max()
+    of = f"{least}" if least == most else f"{least} to {most}"
+    rest = f"; {full} needed all repeats" if full else ""
+    return [
+        f"{len(settled)} of {plural(len(cells), 'cell')} stopped after {of} repeats, when another "
+        f"verdict had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
     ]
 
 
@@ -190,7 +209,7 @@ def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
 
 
 def _placebo_test(cells: pd.DataFrame, of: TableDescription) -> Sequence[str]:
-    """Return how much of the closest reading a search finds by luck, if that was measured."""
+    """Return the outcome of the placebo test of the closest reading, if that was measured."""
     asked = first_cell(cells)
     return (
         placebo_test.placebo_sentences(of.id, asked.reading)

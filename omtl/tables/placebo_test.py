@@ -1,4 +1,4 @@
-"""How much of a search of readings is luck: its recorded trials, compared with placebos.
+"""The placebo test of a search of readings: what its recorded trials find of placebos.
 
 For each column of a table, the search is modelled as choosing the closest recorded trial, and its
 result as the number of cells within 10 % of the printed numbers. The same choice among the same
@@ -27,7 +27,7 @@ from omtl.tables.plan import describe, published
 from omtl.tables.verdict import CLOSE
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.result_files import read_csv, write_csv
+from omtl.util.result_files import read_csv, rows_in, write_csv
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
@@ -67,7 +67,7 @@ class Search(NamedTuple):
 
 
 def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd.DataFrame:
-    """Return how many printed numbers a search finds, and how many by luck.
+    """Return how many printed numbers a search finds, and how many of placebos.
 
     These are the rows of ``results/readings/<table>.luck.csv``: `trials` may be chosen from under
     the reading, `cells` are compared. `literal` and `found` are how many cells are within 10 % of
@@ -204,7 +204,7 @@ def _together(group: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def write_placebo_test(table: str, seed: int = 0) -> Path:
-    """Write what a table's recorded search finds by luck; return the path.
+    """Write the placebo test of a table's recorded search; return the path.
 
     Raises
     ------
@@ -226,26 +226,31 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     return path
 
 
-def luck_under(table: str, reading: str, results: Path = RESULTS) -> pd.Series | None:
-    """Return what a recorded search finds by luck in a whole table; None if none is recorded."""
-    path = results / "readings" / f"{table}.luck.csv"
-    rows = read_csv(path) if path.exists() else pd.DataFrame({"reading": []})
-    rows = rows[rows["reading"] == reading]
-    return None if rows.empty else rows.iloc[-1]
+def placebo_rows(table: str, results: Path = RESULTS) -> list[dict[str, str]]:
+    """Return the rows of the placebo test of a table's search; none if it was not measured."""
+    return rows_in(results / "readings" / f"{table}.luck.csv")
+
+
+def recorded_placebos(
+    table: str, reading: str, results: Path = RESULTS
+) -> Mapping[str, str] | None:
+    """Return the row of a whole table in the placebo test of a reading; None without any."""
+    rows = [row for row in placebo_rows(table, results) if row["reading"] == reading]
+    return rows[-1] if rows else None
 
 
 def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
-    """Return how much of a table under a reading is luck, in a sentence, if measured."""
-    row = luck_under(table, reading, results)
+    """Return what a search finds of a table and of placebos, in a sentence, if measured."""
+    row = recorded_placebos(table, reading, results)
     if row is None:
         return []
     searched, held, literal = (f"{100.0 * float(row[name]):.0f} %" for name in HALVES)
-    blind = luck_under(table, BLIND, results)
-    looked = "" if blind is None else int(row["trials"]) - int(blind["trials"])
+    blind = recorded_placebos(table, BLIND, results)
+    n_post_hoc = "" if blind is None else int(row["trials"]) - int(blind["trials"])
     bound = (
-        f". {looked} of the trials have answers found by looking at print, or contrived ones: for "
-        f"these p is a lower bound; without them the closest brings {blind['found']}"
-        if blind is not None and looked
+        f". {n_post_hoc} of the trials have answers found by looking at print, or contrived ones: "
+        f"for these p is a lower bound; without them the closest brings {blind['found']}"
+        if blind is not None and n_post_hoc
         else ""
     )
     return [

@@ -13,18 +13,17 @@ from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy  # which loads `scipy.special` when it is used: that takes a quarter of a second
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, Place, place_of
 from omtl.tables.plan import describe, descriptions, published
-from omtl.tables.printed_numbers import at_least, count_is_possible, share_is_possible, unit_of
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, write_all
 
@@ -116,7 +115,7 @@ def repeated_rows(cells: Sequence[Printed], asked: TableDescription) -> Proofrea
 def _agree(away: np.ndarray, units: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Return the chances that means which are so far apart agree to one unit of the last digit."""
     reach = 1.5 * units  # rounding adds half a unit
-    return special.ndtr((reach - away) / error) - special.ndtr((-reach - away) / error)
+    return scipy.special.ndtr((reach - away) / error) - scipy.special.ndtr((-reach - away) / error)
 
 
 def _repeats(
@@ -140,6 +139,69 @@ def _repeats(
 
 
 # Numbers that cannot be
+
+
+def unit_of(number: str) -> float:
+    """Return one unit of the last printed digit."""
+    return 10.0 ** -len(number.partition(".")[2])
+
+
+def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = False) -> bool:
+    """Return whether counts from 0 to `most` over a number of runs can have this mean and spread.
+
+    This is exact except for two conditions that are necessary but not sufficient: the sum of
+    squares has the parity of the sum, and lies between those of the most even and the most uneven
+    counts (GRIM and GRIMMER: Brown and Heathers 2017, Anaya 2016).
+
+    Parameters
+    ----------
+    mean, std : str
+        As printed; an empty spread is ignored.
+    runs : int
+    most : int
+    errors : bool
+        Whether the spread is a standard error; a standard deviation by default.
+    """
+    half = Fraction(unit_of(mean)).limit_denominator() / 2
+    least = max(0, ceil(runs * (Fraction(mean) - half)))
+    greatest = min(runs * most, floor(runs * (Fraction(mean) + half)))
+    for total in range(least, greatest + 1):
+        if not std:
+            return True
+        lacking = runs * most - total  # counted from the maximum, which many learners nearly reach
+        bounds = []
+        for side in (-1, 1):
+            spread = Fraction(std) + side * Fraction(unit_of(std)).limit_denominator() / 2
+            square = max(spread, Fraction(0)) ** 2 * (runs if errors else 1)
+            bounds.append((runs - 1) * square + Fraction(lacking**2, runs))
+        each, more = divmod(lacking, runs)
+        full, rest = divmod(lacking, most)
+        low = max(ceil(bounds[0]), more * (each + 1) ** 2 + (runs - more) * each**2)
+        high = min(floor(bounds[1]), full * most**2 + rest**2)
+        if low + (low - lacking) % 2 <= high:
+            return True
+    return False
+
+
+def share_is_possible(mean: str, std: str, runs: int, errors: bool = False) -> bool:
+    """Return whether numbers from 0 to 1 can have a mean and a spread, as `count_is_possible`.
+
+    Both may have been rounded: of all means that are printed so, the one closest to a half lets the
+    numbers spread most.
+    """
+    half = unit_of(mean) / 2
+    centre = float(np.clip(0.5, float(mean) - half, float(mean) + half))
+    spread = max(0.0, float(std) - unit_of(std) / 2)
+    widest = runs / (runs - 1) * centre * (1.0 - centre)
+    return spread**2 * (runs if errors else 1) <= widest
+
+
+def at_least(chances: Iterable[float], needed: int) -> float:
+    """Return the probability that at least this many independent events happen."""
+    counts = np.ones(1)
+    for chance in chances:
+        counts = np.convolve(counts, [1.0 - chance, chance])
+    return float(counts[needed:].sum())
 
 
 def impossible(cells: Sequence[Printed], asked: TableDescription) -> ProofreadOutcome:
@@ -195,7 +257,8 @@ def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Proofrea
     share = np.array(
         [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
     )
-    chances = holm(special.fdtr(asked.printed_repeats - 1, asked.printed_repeats - 1, share**2))
+    df = asked.printed_repeats - 1
+    chances = holm(scipy.special.fdtr(df, df, share**2))
     says = "the spread is {:.2f} times the median of the other rows of its column"
     found = [
         printed_finding(SPREAD, cell, float(chance), says.format(part))
@@ -294,25 +357,15 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """
     tables = list(descriptions("table"))
-    every = [
-        ({"table": table, "check": check}, outcome)
-        for table in tables
-        for check, outcome in proofread_outcomes(table).items()
-    ]
-    cells = [{**place, **one} for place, outcome in every for one in outcome.findings]
-    checks = [
-        {
-            **place,
-            "tested": outcome.tested,
-            "expected": outcome.expected,
-            "suspect_cells": len(outcome.findings),
-        }
-        for place, outcome in every
-    ]
-    texts = {
-        "proofread.csv": as_csv(pd.DataFrame(cells)),
-        "proofread.checks.csv": as_csv(pd.DataFrame(checks)),
-    }
-    return [line for table in tables for line in proofread_sentences(table)], write_all(
-        results, texts
-    )
+    cells, checks = [], []
+    for table in tables:
+        for check, outcome in proofread_outcomes(table).items():
+            place = {"table": table, "check": check}
+            cells += [{**place, **one} for one in outcome.findings]
+            counts = {"tested": outcome.tested, "expected": outcome.expected}
+            checks.append({**place, **counts, "suspect_cells": len(outcome.findings)})
+    names: dict[str, list[dict[str, Any]]]
+    names = {"proofread.csv": cells, "proofread.checks.csv": checks}
+    texts = {name: as_csv(pd.DataFrame(rows)) for name, rows in names.items()}
+    sentences = [line for table in tables for line in proofread_sentences(table)]
+    return sentences, write_all(results, texts)

@@ -169,7 +169,7 @@ NOTHING: Mapping[str, Any] = {
 
 
 def played(
-    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
+    cells: pd.DataFrame, store: Store | CachedStore, failed: Mapping[str, Failure] | None = None
 ) -> pd.DataFrame:
     """Add our numbers to planned cells, from the store alone.
 
@@ -177,7 +177,7 @@ def played(
     ----------
     cells : DataFrame
         Of `omtl.tables.cells.planned`.
-    store : Store
+    store : Store or CachedStore
     failed : mapping, optional
         Why units failed, by key.
 
@@ -191,7 +191,7 @@ def played(
         ``seconds`` of all plays; and in how many repeats the chosen point ``diverged``, whose value
         is then the metric's worst.
     """
-    load, faults = CachedStore(store), failed or {}
+    load, faults = store if isinstance(store, CachedStore) else CachedStore(store), failed or {}
     return with_columns(cells, [_number(cell, load, faults) for cell in each_cell(cells)])
 
 
@@ -331,7 +331,7 @@ def std_of(values: np.ndarray) -> float:
 
 
 def scored(
-    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
+    cells: pd.DataFrame, store: Store | CachedStore, failed: Mapping[str, Failure] | None = None
 ) -> pd.DataFrame:
     """Return planned cells with our numbers (`played`) and their verdicts (`judged`)."""
     return judged(played(cells, store, failed))

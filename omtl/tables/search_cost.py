@@ -18,17 +18,8 @@ from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 COST = (
-    "table",
-    "dataset",
-    "algorithm",
-    "reading",
-    "plays_full",
-    "plays_search",
-    "error_full",
-    "error_search",
-    "difference",
-    "chosen_full",
-    "chosen_search",
+    *("table", "dataset", "algorithm", "reading", "plays_full", "plays_search"),
+    *("error_full", "error_search", "difference", "chosen_full", "chosen_search"),
 )
 """Columns of the cost of a search."""
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Outcome
+from omtl.compute.store import CachedStore
 from omtl.measures.sequential import reach_of_rest
 from omtl.tables.cells import each_cell
-from omtl.tables.layout import plural
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import printed_of, scored, std_of
@@ -54,12 +54,12 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
         says why no more.
     outcome : Outcome
     """
-    outcome, done, left = Outcome(), [], cells
+    outcome, done, left, load = Outcome(), [], cells, CachedStore(request.store)
     is_compared = cells["kind"] == VALUE
     for count in _counts(cells):
         part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
         outcome.add(play_cells(part, request))
-        judged = scored(part, request.store, outcome.failed)
+        judged = scored(part, load, outcome.failed)
         total = left["asked_repeats"].to_numpy()
         why = [_why_to_stop(c, n) for c, n in zip(each_cell(judged), total, strict=True)]
         judged = judged.assign(stopped=why)
@@ -125,20 +125,3 @@ def is_settled(printed: PrintedNumber, numbers: np.ndarray, total: int, drawn: b
         return difference(printed, float(printed.mean) + sign * away, std, total, drawn).word
 
     return now.word == verdict_at(max(0.0, away - reach)) == verdict_at(away + reach)
-
-
-def said_of_repeats(cells: pd.DataFrame) -> list[str]:
-    """Return in a sentence how many repeats were played, if each cell was played until settled."""
-    if "stopped" not in cells:
-        return []
-    settled = cells[cells["stopped"] == SETTLED]
-    full = int((cells["stopped"] == ALL_PLAYED).sum())
-    if settled.empty:
-        return []
-    least, most = settled["n_repeats"].min(), settled["n_repeats"].max()
-    of = f"{least}" if least == most else f"{least} to {most}"
-    rest = f"; {full} needed all repeats" if full else ""
-    return [
-        f"{len(settled)} of {plural(len(cells), 'cell')} stopped after {of} repeats, when another "
-        f"verdict had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
-    ]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scipy import special
+import scipy  # which loads `scipy.special` when it is used: that takes a quarter of a second
 
 from omtl.measures.metrics import Scale
 
@@ -102,7 +102,7 @@ class Difference:
     def reach(self) -> float:
         """Half the width of the interval."""
         error = math.hypot(self.ours_se, self.published_se)
-        return float(special.stdtrit(self.df, (1.0 + CONFIDENCE) / 2.0)) * error
+        return float(scipy.special.stdtrit(self.df, (1.0 + CONFIDENCE) / 2.0)) * error
 
     @property
     def is_apart(self) -> bool:
@@ -197,7 +197,7 @@ def spreads(printed: PrintedNumber, std: float, count: int) -> tuple[float, floa
     theirs = printed.deviation
     if not theirs or not std or count < 2:
         return None
-    below = float(special.fdtr(count - 1, printed.repeats - 1, (std / theirs) ** 2))
+    below = float(scipy.special.fdtr(count - 1, printed.repeats - 1, (std / theirs) ** 2))
     return std / float(printed.std), 2.0 * min(below, 1.0 - below)
 
 

@@ -13,11 +13,9 @@ import pandas as pd
 from omtl.experiment.naming import READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import Spec
-from omtl.tables import trends
-from omtl.tables.agreement import agreement_rows
+from omtl.tables.agreement import agreement_rows, trend_rows
 from omtl.tables.cells import PLACE, description_of, each_cell, first_cell, with_columns
-from omtl.tables.layout import Layout, counts
-from omtl.tables.render import claims_markdown, layout_markdown
+from omtl.tables.layout import Layout, claims_markdown, counts, layout_markdown
 from omtl.tables.scoring import QUANTITIES
 from omtl.util.files import write_whole
 from omtl.util.host import host
@@ -61,6 +59,23 @@ def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
         **numbers,
     )
     return rows[list(ROWS)].astype(str)
+
+
+COUNTED = ("published_repeats", "n_repeats", "n_draws")
+"""Columns of a table's rows that are whole numbers."""
+
+
+def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
+
+    Missing numbers are null; counts are integers.
+    """
+    made = rows.copy()
+    for name in ("published_mean", "published_std", *NUMBERS, *COUNTED):
+        if name in rows:
+            known = pd.to_numeric(rows[name].replace("", None))
+            made[name] = known.astype("Int64" if name in COUNTED else "float64")
+    return made
 
 
 def raw_repeats(cells: pd.DataFrame) -> pd.DataFrame:
@@ -211,7 +226,11 @@ def stem_of(cells: pd.DataFrame) -> str:
 
 
 def write_table(
-    cells: pd.DataFrame, layout: Layout, claims: pd.DataFrame, folder: Path
+    cells: pd.DataFrame,
+    layout: Layout,
+    claims: pd.DataFrame,
+    folder: Path,
+    meta: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write a table's csv, md, raw repeats and meta.json, its trends, agreement and claims.
 
@@ -228,11 +247,13 @@ def write_table(
     claims : DataFrame
         The outcomes of the claims that the table decides.
     folder : Path
+    meta : mapping, optional
+        What determined the table when it was run; by default what the cells say.
     """
     reading = first_cell(cells).reading
     of_all = {
         "csv": as_rows(cells),
-        "trends.csv": trends.trend_rows(cells),
+        "trends.csv": trend_rows(cells),
         "agreement.csv": agreement_rows(cells, layout.agreement),
         "claims.csv": claims,
     }
@@ -240,7 +261,7 @@ def write_table(
     of_this = {
         "md": layout_markdown(layout) + claims_markdown(claims),
         "repeats.csv": as_csv(raw_repeats(cells)),
-        "meta.json": as_json(describe_cells(cells, config), 3) + "\n",
+        "meta.json": as_json(meta or describe_cells(cells, config), 3) + "\n",
     }
     shared = {folder / f"{stem_of(cells)}.{form}": rows for form, rows in of_all.items()}
     for path, rows in shared.items():

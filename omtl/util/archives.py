@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def write_sealed(path: Path, arrays: Mapping[str, np.ndarray], compressed: bool = False) -> None:
+def write_sealed(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write arrays and their hash to a file, atomically.
 
     Raises
@@ -75,8 +75,7 @@ def write_sealed(path: Path, arrays: Mapping[str, np.ndarray], compressed: bool 
         if array.dtype.hasobject:
             raise ValueError(f"{name} is of Python objects, which only a pickle could keep")
     content = io.BytesIO()
-    write: Callable[..., None] = np.savez_compressed if compressed else np.savez
-    write(content, **arrays, **{SEAL: np.array(_seal(arrays))})
+    np.savez(content, **{**arrays, SEAL: np.array(_seal(arrays))})  # type: ignore[arg-type]
     write_whole(path, content.getvalue())
 
 

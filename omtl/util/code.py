@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
-from omtl.util.paths import PACKAGE, home_folder
+from omtl.util.paths import PACKAGE, private_cache
 from omtl.util.providers import extension_module
 from omtl.util.user_folder import module_in, own_folder
 
@@ -88,7 +88,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     seen: set[str] = set()
     others: set[str] = set()
     waiting = [module]
-    parsed = _parsed_modules(home_folder() / "parsed_modules.json")
+    parsed = _parsed_modules(_cache())
     while waiting:
         name = waiting.pop()
         path = _source_of(name, own_folder)
@@ -113,16 +113,21 @@ class _ParsedModules:
     """What modules import and the hashes of their code, kept in a file by the hash of their text.
 
     Parsing the modules of a table takes longer than all else where its units are stored.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file; without one, nothing is kept.
     """
 
     MOST = 1000
     """Number of texts, of former versions mostly, above which the file is begun anew."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
         self._found: dict[str, tuple[list[str], str]] = {}
         with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
-            self._found = dict(json.loads(path.read_text(encoding="utf-8")))
+            self._found = dict(json.loads(path.read_text(encoding="utf-8")) if path else {})
         self._saved = len(self._found)
 
     def of(self, text: str, file: str, package: str) -> tuple[list[str], str]:
@@ -139,7 +144,7 @@ class _ParsedModules:
 
     def save(self) -> None:
         """Write what was parsed since, if the file can be written."""
-        if self._saved == len(self._found):
+        if self._path is None or self._saved == len(self._found):
             return
         self._saved = len(self._found)
         content = json.dumps(self._found if self._saved <= self.MOST else {})
@@ -148,8 +153,16 @@ class _ParsedModules:
 
 
 @lru_cache
-def _parsed_modules(path: Path) -> _ParsedModules:
+def _parsed_modules(path: Path | None) -> _ParsedModules:
     return _ParsedModules(path)
+
+
+def _cache() -> Path | None:
+    """Return the file of parsed modules: versions of code decide what is believed to be ours."""
+    try:
+        return private_cache() / "parsed_modules.json"
+    except OSError:
+        return None
 
 
 def code_version(module: str) -> str:

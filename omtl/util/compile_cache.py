@@ -13,7 +13,6 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from typing import Any
 from numba import config, njit
 
 from omtl.util.code import code_version
-from omtl.util.paths import user_cache
+from omtl.util.paths import private_cache
 from omtl.util.providers import added_module
 
 UNUSED_DAYS = 60
@@ -153,27 +152,17 @@ def source_version(module: str) -> str | None:
 def own_home() -> Path | None:
     """Return the folder of all compiled code, which only the user can read; None without one.
 
-    It is in the user's cache, or in ``NUMBA_CACHE_DIR``. If there is none, a warning says so once.
+    If there is none (`private_cache`), a warning says so once.
     """
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    home = Path(named) / "omtl" if named else user_cache() / "compiled"
     try:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        home.mkdir(mode=0o700, exist_ok=True)
-        found = home.lstat()
-        if hasattr(os, "getuid") and (home.is_symlink() or found.st_uid != os.getuid()):
-            raise PermissionError("it is not your own")
-        home.chmod(0o700)
-        with tempfile.TemporaryFile(dir=home):  # others may try at the same time
-            pass
+        return private_cache()
     except OSError as fault:
         warnings.warn(
-            f"compiled code cannot be kept in {home} ({fault.strerror or fault}), and is compiled "
-            "anew in each process; set NUMBA_CACHE_DIR to a folder of your own",
+            f"compiled code cannot be kept ({fault}), and is compiled anew in each process; set "
+            "NUMBA_CACHE_DIR to a folder of your own",
             stacklevel=2,
         )
         return None
-    return home
 
 
 def kept_in(home: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -69,3 +70,28 @@ def user_cache() -> Path:
     except ImportError:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "omtl"
     return user_cache_path("omtl", appauthor=False)
+
+
+def private_cache() -> Path:
+    """Return the folder for what is believed when it is read again, which only the user can read.
+
+    Compiled code is run, and the versions of code decide which results are found. So the folder is
+    never in the current one or in ``OMTL_HOME``, which may have come with somebody's data, but in
+    ``NUMBA_CACHE_DIR`` or the user's cache.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made or written, or belongs to somebody else.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(named) / "omtl" if named else user_cache() / "compiled"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if hasattr(os, "getuid") and (folder.is_symlink() or found.st_uid != os.getuid()):
+        raise PermissionError(f"{folder} is not your own")
+    folder.chmod(0o700)
+    with tempfile.TemporaryFile(dir=folder):  # others may try at the same time
+        pass
+    return folder

@@ -1,4 +1,4 @@
-"""Result files: CSV as text, strict JSON, tables in Markdown, and several files of a folder."""
+"""Result files: CSV as text, strict JSON, text in Markdown and LaTeX, several files of a folder."""
 
 from __future__ import annotations
 
@@ -72,6 +72,77 @@ def write_all(folder: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     for name, content in contents.items():
         write_whole(folder / name, content)
     return [folder / name for name in contents]
+
+
+MARKUP = re.compile(
+    r"[\\`*<>|\[\]~&]"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+    r"|^(?:#|[-+=](?=\s|[-=]|$)|\d+(?=[.)](?:\s|$)))"
+)
+"""Characters that Markdown may read as markup, except underscores within words."""
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "—": "---",
+}
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def for_markdown(text: str) -> str:
+    """Return Markdown that shows exactly this text, on one line."""
+
+    def escaped(found: re.Match[str]) -> str:
+        return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
+
+    return MARKUP.sub(escaped, one_line(text))
+
+
+def for_latex(text: str) -> str:
+    """Return LaTeX that shows exactly this text, on one line."""
+    line = one_line(text)
+    read_by_line_break = "{}" if line.startswith(("[", "*")) else ""
+    return read_by_line_break + "".join(LATEX.get(character, character) for character in line)
+
+
+Cells = Iterable[Iterable[str]]
+"""Lines of a table, each of some texts."""
+
+
+def latex_table(columns: str, heads: Cells, rows: Cells, caption: str | None = None) -> str:
+    """Return a table in LaTeX (booktabs), in a floating environment if a caption is given.
+
+    Parameters
+    ----------
+    columns : str
+        One letter each: ``lrr``.
+    heads, rows : iterable of iterable of str
+        In LaTeX.
+    caption : str, optional
+        As text; empty for a float without one.
+    """
+    above, below = ([" & ".join(line) + r" \\" for line in part] for part in (heads, rows))
+    body = [r"\toprule", *above, r"\midrule", *below, r"\bottomrule"]
+    lines = [rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]
+    if caption is not None:
+        named = [rf"\caption{{{for_latex(caption)}}}"] if caption else []
+        lines = [r"\begin{table}", r"\centering", *named, *lines, r"\end{table}"]
+    return "\n".join(lines) + "\n"
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:

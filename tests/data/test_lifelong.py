@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from learner_cases import Case, life
 
 from omtl.data.examples import examples_of
 from omtl.data.streams import Stream, Tasks
-from omtl.kernel.loop import run_compiled
-from omtl.kernel.play import new_trace, play
-from omtl.learners.lifelong import AKLO, Knowledge
+from omtl.learners.lifelong import AKLO
 from omtl.protocols import rehearsed
-from omtl.protocols.knowledge import load_knowledge, resume, save_knowledge
 from omtl.reference.problems import recorded
-from omtl.util.errors import UserError
-
-FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (False, True)]
-DOUBLING = [each._replace(doubling=True) for each in FOUR]
 
 
 def test_the_best_past_classifier_wins() -> None:
@@ -53,79 +44,6 @@ def test_draws_follow_the_weights() -> None:
 
 
 # Keeping knowledge
-
-
-def parts(case: Case, cut: int) -> list[Case]:
-    """Return a case's first events, and the others."""
-    stream, n = case.stream, case.stream.example.size
-
-    def part(a: int, b: int) -> Stream:
-        return Stream(
-            np.arange(b - a + 1), stream.example[a:b], stream.node[a:b], np.array([b - a])
-        )
-
-    return [case._replace(stream=part(0, cut)), case._replace(stream=part(cut, n))]
-
-
-@pytest.mark.parametrize("cut", [30, 45])
-@pytest.mark.parametrize("learner", [FOUR[0], DOUBLING[2]], ids=repr)
-@pytest.mark.parametrize("sparse_rows", [False, True])
-def test_saved_loaded_and_continued(
-    learner: AKLO, cut: int, sparse_rows: bool, tmp_path: Path
-) -> None:
-    """Stopped anywhere and gone on with, in a state with room for more tasks: the same bits."""
-    case = life((30, 20, 25, 20), n_features=9)
-    case = case.sparse if sparse_rows else case
-    examples, shape = examples_of(case.tasks), case.shape
-    whole_trace, whole = play(learner, examples, case.stream, shape)
-    early, late = parts(case, cut)
-
-    begun = np.unique(case.tasks.task[early.stream.example])
-    narrow = shape._replace(n_tasks=begun.max() + 1, n_examples=shape.n_examples[: begun.max() + 1])
-    trace, state = new_trace(4, 1), learner.new_state(narrow)
-    run_compiled(learner, state, examples, early.stream, trace, 0.0)
-    save_knowledge(state, tmp_path / "base.npz")
-    loaded = load_knowledge(tmp_path / "base.npz")
-    for name, array in state._asdict().items():
-        np.testing.assert_array_equal(getattr(loaded, name), array)
-        assert getattr(loaded, name).dtype == array.dtype
-
-    later = new_trace(4, 1)
-    state = resume(loaded, learner.new_state(shape._replace(seed=99)))
-    run_compiled(learner, state, examples, late.stream, later, 0.0)
-    np.testing.assert_array_equal(trace.mistakes + later.mistakes, whole_trace.mistakes)
-    np.testing.assert_array_equal(trace.updates + later.updates, whole_trace.updates)
-    for name in Knowledge._fields:
-        np.testing.assert_array_equal(getattr(state, name), getattr(whole, name), err_msg=name)
-
-
-def test_what_is_no_knowledge_base_is_refused(tmp_path: Path) -> None:
-    """One sentence that names the file."""
-    file = tmp_path / "base.npz"
-    with pytest.raises(UserError, match=r"base\.npz: cannot be read"):
-        load_knowledge(file)
-    for content in (b"", b"nothing", b"PK\x03\x04 nothing"):
-        file.write_bytes(content)
-        with pytest.raises(UserError, match=r"base\.npz: holds no knowledge base"):
-            load_knowledge(file)
-    np.savez(file, scale=np.ones(3))
-    with pytest.raises(UserError, match=r"base\.npz: holds no knowledge base"):
-        load_knowledge(file)
-    np.save(tmp_path / "one.npy", np.ones(3))
-    with pytest.raises(UserError, match=r"one\.npy: holds no knowledge base"):
-        load_knowledge(tmp_path / "one.npy")
-
-
-def test_knowledge_fits_only_what_it_is_of() -> None:
-    """Other features, or too few tasks, are refused."""
-    case = life((5, 5, 5))
-    learner = AKLO(0.5)
-    known = recorded(learner, case).state
-    with pytest.raises(UserError, match="4 features are known"):
-        resume(known, learner.new_state(case.shape._replace(n_features=5)))
-    fewer = case.shape._replace(n_tasks=2, n_examples=())
-    with pytest.raises(UserError, match="task 2 is known"):
-        resume(known, learner.new_state(fewer))
 
 
 SUMS = [AKLO(0.01, clip=clip, uniform=uniform) for clip in (0, 1) for uniform in (False, True)]

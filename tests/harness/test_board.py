@@ -18,13 +18,12 @@ from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
     BoardPlan,
-    BoardRequest,
     at_edge,
     audit_choices,
     code_of_learner,
     stream_of,
 )
-from omtl.evidence.board_sharing import count_sharing, sharing
+from omtl.evidence.board_queries import count_sharing, sharing
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
@@ -35,9 +34,7 @@ from omtl.util import paths
 from omtl.util.paths import ROOT
 
 RNG = np.random.default_rng(0)
-SMALL = BoardRequest(
-    learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2
-)
+SMALL = BoardPlan(learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2)
 
 
 def test_battles() -> None:
@@ -78,7 +75,7 @@ def test_ratings_are_of_the_highest_likelihood() -> None:
 
 def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
     """What is left out is named with a reason."""
-    config, board = load_option("board", "default"), BoardPlan(BoardRequest())
+    config, board = load_option("board", "default"), BoardPlan()
     assert set(options("dataset")) <= {*config["data"], *config["no_data"]}
     assert not config["data"].keys() & config["no_data"].keys()
     assert not set(config["no_entrant"]) & set(board.entrants)
@@ -94,7 +91,7 @@ def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[BoardPlan, Store]:
     """Return a small board, played."""
     store = Store(tmp_path_factory.mktemp("store"))
-    board = BoardPlan(SMALL)
+    board = SMALL
     board.play(store, SERIAL)
     return board, store
 
@@ -237,14 +234,14 @@ def test_a_board_is_read_where_it_was_written(
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     write_board(make_board(board, SERIAL, store), tmp_path / "board")
     content = replayed_submission(
-        BoardPlan(BoardRequest(learners=("coml",), data=SMALL.data, repeats=2)), SERIAL, store
+        BoardPlan(learners=("coml",), data=SMALL.data, repeats=2), SERIAL, store
     )
     for name, on in (("one", "default"), ("two", "other")):
         entry = {**content, "learner": name, "board": on}
         for cell in entry["cells"]:
             cell["algorithm"] = name
         write_submission({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
-    ranked = from_results(BoardPlan(BoardRequest())).ranking
+    ranked = from_results(BoardPlan()).ranking
     assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
 
 

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from small_tables import a_cell
 
 from omtl.commands import _main
-from omtl.evidence import ledger
+from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import (
     judge_claim,
     outcome_of,
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
-from omtl.reproduction import reproduce, reproduce_all
+from omtl.reproduction import figure_runs, reproduce, reproduce_all
 from omtl.tables import plan
 from omtl.tables.scoring import judged as judged_cells
 from omtl.util.errors import UserError
@@ -137,9 +137,9 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
-    monkeypatch.setattr(reproduce, "compute_figure", lambda *_: None)
-    monkeypatch.setattr(reproduce, "reproduce_figure", lambda *args: made["figure"](*args))
-    monkeypatch.setattr(reproduce, "reproduce_statistics", lambda *_: [])
+    monkeypatch.setattr(figure_runs, "compute_figure", lambda *_: None)
+    monkeypatch.setattr(figure_runs, "reproduce_figure", lambda *args: made["figure"](*args))
+    monkeypatch.setattr(statistics, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
     monkeypatch.setattr(reproduce_all, "write_hindsight_gap", lambda *_: [])
     monkeypatch.setattr(reproduce_all, "write_findings", lambda *_: [])

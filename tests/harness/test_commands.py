@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from environments import environment
 from miniature import SMALL_WALK, with_options
 
 from omtl.commands import _main
@@ -21,13 +22,12 @@ from omtl.experiment.config import options
 from omtl.reproduction import explain, export, reproduce
 from omtl.tables import plan
 from omtl.tables.cells import planned
-from omtl.tables.layout import lay_out
+from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
-from omtl.tables.render import latex, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.tables.writing import as_rows
+from omtl.tables.writing import as_rows, with_numbers
 from omtl.util import paths
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
@@ -46,6 +46,41 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+LOOKS = (
+    "--help",
+    "list",
+    "list algorithms",
+    "doctor",
+    "explain dom-table1",
+    "store prune --dry-run",
+)
+
+
+def test_looking_runs_no_code_of_a_strangers_folder(tmp_path: Path) -> None:
+    """Its modules are imported by what plays them, and not by what shows or lists."""
+    stranger = tmp_path / "stranger"
+    (stranger / "algorithm").mkdir(parents=True)
+    names = ("mine", "river", "torch", "yaml", "numpy", "sitecustomize", "data_fetchers", "omtl")
+    for name in names:
+        (stranger / f"{name}.py").write_text("open('ran', 'w')\nclass Mine: pass\n")
+    (stranger / "algorithm" / "mine.yaml").write_text(
+        "name: mine\nlabel: Mine\n_target_: mine.Mine"
+    )
+    script = "import sys; from omtl.commands._main import main; import shlex\n"
+    script += (
+        f"for words in {LOOKS}:\n    try: main(shlex.split(words))\n    except SystemExit: pass"
+    )
+    (tmp_path / "look.py").write_text(script)
+    subprocess.run(
+        [sys.executable, str(tmp_path / "look.py")],
+        cwd=stranger,
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        check=True,
+    )
+    assert not (stranger / "ran").exists()
 
 
 @pytest.mark.parametrize("name", _main.command_names())
@@ -141,7 +176,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
+    pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert of_parquet["ours_mean"].mean() > 0.0 and of_parquet["n_repeats"].dtype == "Int64"
     assert of_parquet["verdict"].tolist() == rows["verdict"].tolist()
     repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")

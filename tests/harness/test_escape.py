@@ -15,9 +15,8 @@ from markdown_it import MarkdownIt
 
 from omtl.site import text
 from omtl.site.build import build, environment
-from omtl.tables.escape import for_latex, for_markdown, one_line
 from omtl.util.paths import RESULTS
-from omtl.util.result_files import read_csv, write_csv
+from omtl.util.result_files import for_latex, for_markdown, one_line, read_csv, write_csv
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -23,7 +23,7 @@ from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
 from omtl.figures.panels import axes, dom_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
-from omtl.reproduction.reproduce import measured_figure
+from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom
@@ -47,7 +47,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def make(store: Store, folder: Path) -> list[Path]:
     """Make the figure with one repeat."""
     asked = Request(repeats=1, parallel=SERIAL, store=store)
-    return measured_figure("tiny", READING, asked).write(folder)
+    return measured_figure(plan_figure("tiny", READING), asked).write(folder)
 
 
 def test_every_figure_can_be_planned() -> None:

@@ -25,7 +25,7 @@ from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_witho
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
-from omtl.tables import cells
+from omtl.tables import cells, plan
 from omtl.tables.cells import each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
 from omtl.tables.play import left_by_search, play_cells, record
@@ -179,7 +179,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
     for module in (reproduce, hindsight_gap):
         monkeypatch.setattr(module, "planned", small)
-    for place in (reproduce.plan, hindsight_gap, cells):
+    for place in (plan, hindsight_gap, cells):
         monkeypatch.setattr(place, "describe", lambda _kind, _name: description)
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.writing.RESULTS", tmp_path)

@@ -107,7 +107,7 @@ def test_what_is_not_hashed_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", ["tables.scoring", "tables.render", "tables.verdict", "site.build", "commands.table"]
+    "shown", ["tables.scoring", "tables.layout", "tables.verdict", "site.build", "commands.table"]
 )
 def test_no_key_depends_on_what_only_shows(shown: str) -> None:
     """A change of a table's look or of a verdict computes nothing again."""
@@ -232,11 +232,47 @@ def test_damaged_records_of_parsed_modules_change_no_version(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are written anew, and a version is the same with and without them."""
-    record = tmp_path / "parsed_modules.json"
+    record = tmp_path / "omtl" / "parsed_modules.json"
+    record.parent.mkdir()
     record.write_text(content, encoding="utf-8")
     expected = code_version("omtl.learners.dom")
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for _ in range(2):  # from the sources, then from the record
         _code_of.cache_clear()
         assert code_version("omtl.learners.dom") == expected
     assert len(record.read_text(encoding="utf-8")) > 100
+
+
+def test_records_that_came_with_a_folder_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forged, they would give other code the version of ours, with its units and compiled code."""
+    expected = code_version("omtl.learners.dom")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    _code_of.cache_clear()
+    code_version("omtl.learners.dom")
+    record = json.loads((tmp_path / "cache" / "omtl" / "parsed_modules.json").read_text())
+    forged = json.dumps({key: ([], "0" * 64) for key in record})
+    for folder in (tmp_path / "stranger", tmp_path / "stranger" / ".omtl"):
+        folder.mkdir()
+        (folder / "parsed_modules.json").write_text(forged, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "stranger")
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "stranger" / ".omtl"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    _code_of.cache_clear()
+    assert code_version("omtl.learners.dom") == expected
+    _code_of.cache_clear()
+
+
+def test_records_that_somebody_else_may_write_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache that is a link belongs to nobody: versions are those of the sources."""
+    expected = code_version("omtl.learners.dom")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "omtl").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    _code_of.cache_clear()
+    assert code_version("omtl.learners.dom") == expected
+    assert not list((tmp_path / "elsewhere").iterdir())
+    _code_of.cache_clear()

@@ -22,7 +22,7 @@ from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, proofread, writing
-from omtl.tables.printed_numbers import count_is_possible, share_is_possible
+from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
 
 TABLE = "dom-table1"

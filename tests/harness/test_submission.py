@@ -15,7 +15,7 @@ from miniature import SERIAL
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.evidence.board import BoardPlan, BoardRequest
+from omtl.evidence.board import BoardPlan
 from omtl.reproduction.submission import digest, read_submission
 from omtl.reproduction.submission_replay import replay_sample, replayed_submission, unpack
 from omtl.util.errors import UserError
@@ -95,7 +95,7 @@ def test_submitted_code_does_not_decide_about_itself(
 
 def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a third of the numbers, in nearly every draw; honest ones pass in all."""
-    board = BoardPlan(BoardRequest(learners=("pm",), data=DATA, repeats=2))
+    board = BoardPlan(learners=("pm",), data=DATA, repeats=2)
     content = replayed_submission(board, SERIAL, store)
     cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
     whole = {**content, "cells": cells}
@@ -138,7 +138,7 @@ def test_a_wrong_submission_is_refused(
     store: Store, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     """In a sentence that names the file."""
-    board = BoardPlan(BoardRequest(learners=("pm",), data=DATA, repeats=2))
+    board = BoardPlan(learners=("pm",), data=DATA, repeats=2)
     content = replayed_submission(board, SERIAL, store)
     content["cells"][0] |= change
     hand_in(content, tmp_path / "pm.json")
@@ -167,7 +167,7 @@ def test_files_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None
 
 def test_a_replay_finds_what_differs(store: Store) -> None:
     """Also where the hash was made anew; and what has changed since is told apart."""
-    board = BoardPlan(BoardRequest(learners=("pm",), data=("opposed_tasks",), repeats=2))
+    board = BoardPlan(learners=("pm",), data=("opposed_tasks",), repeats=2)
     content = replayed_submission(board, SERIAL, store)
     assert replay_sample(content, board, 0)[1]
     content["cells"][0]["values"] = "1 1"

@@ -24,9 +24,8 @@ from omtl.evidence.ranks import rank
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results
-from omtl.tables.layout import GROUP_OF_OURS, counts, lay_out
+from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
 from omtl.tables.plan import describe
-from omtl.tables.render import latex, layout_markdown, show
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import OURS

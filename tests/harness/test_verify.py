@@ -266,10 +266,10 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
 
 
 CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
-ALIKE = CheckedCell(CELL, units=5, points=2)
-NEARLY = CheckedCell(CELL, differences=("repeat 3",), close=True)
-UNLIKE = CheckedCell(CELL | {"table": "rom-table1"}, differences=("repeat 3",))
-LACKING = CheckedCell(CELL, lacking="no data")
+ALIKE = CheckedCell(CELL, SAME, units=5, points=2)
+NEARLY = CheckedCell(CELL, CLOSE, "repeat 3")
+UNLIKE = CheckedCell(CELL | {"table": "rom-table1"}, DIFFERENT, "repeat 3")
+LACKING = CheckedCell(CELL, NOT_COMPARABLE, "no data")
 
 
 @pytest.mark.parametrize(

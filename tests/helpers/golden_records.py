@@ -26,10 +26,13 @@ from omtl.experiment.playing import compute  # noqa: E402
 from omtl.experiment.readings import Reading  # noqa: E402
 from omtl.experiment.unit import Result, Unit  # noqa: E402
 from omtl.tables.cells import planned  # noqa: E402
-from omtl.tables.layout import lay_out  # noqa: E402
+from omtl.tables.layout import (  # noqa: E402
+    latex,
+    lay_out,
+    layout_markdown,
+)
 from omtl.tables.notes import notes  # noqa: E402
 from omtl.tables.play import units_of  # noqa: E402
-from omtl.tables.render import latex, layout_markdown  # noqa: E402
 from omtl.tables.request import Request  # noqa: E402
 from omtl.tables.scoring import scored  # noqa: E402
 from omtl.tables.writing import as_rows  # noqa: E402

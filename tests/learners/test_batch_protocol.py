@@ -18,10 +18,11 @@ from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
 from omtl.figures import plan
 from omtl.figures.numbers import drawn_rows
+from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols.splits import folds, split
-from omtl.reproduction.reproduce import measured_figure
+from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.request import Request
 
 READING = AS_WRITTEN
@@ -138,7 +139,7 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     """Sizes and weights in the csv are those of the store; a second drawing has the same bytes."""
     asked = Request(repeats=2, parallel=SERIAL, store=store)
     first, again = (
-        measured_figure("tiny", READING, asked).write(folder)
+        measured_figure(plan_figure("tiny", READING), asked).write(folder)
         for folder in (tmp_path / "one", tmp_path / "two")
     )
     for one, two in zip(first, again, strict=True):

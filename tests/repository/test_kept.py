@@ -20,15 +20,14 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.datasets import DataSet
 from omtl.experiment import playing
-from omtl.reproduction import croissant as croissant_module
-from omtl.reproduction import export
-from omtl.reproduction.croissant import croissant
+from omtl.reproduction import export, json_ld
 from omtl.reproduction.explain import explain_cell
+from omtl.reproduction.json_ld import croissant
 from omtl.tables.cells import planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
 from omtl.tables.request import Request
-from omtl.tables.writing import as_rows
+from omtl.tables.writing import as_rows, with_numbers
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
@@ -101,7 +100,7 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
     assert set(rows["reading"]) == {"as_published"}
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(export.with_numbers(rows), of_parquet)
+    pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert str(of_parquet["ours_mean"].dtype) == "float64"
     done = export.export_files("dom-fig2", Request(store=store), tmp_path)
     assert "no pdf and png" in str(done)
@@ -147,7 +146,7 @@ def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
     y = np.array([1.0, -1.0, -1.0])
     cite = "@inproceedings{x2001y,\n  year = {2001}\n}\n"
     data = DataSet("landmine", "Landmine", X, y, task, ("a", "b"), cite, "unstated")
-    monkeypatch.setattr(croissant_module, "load", lambda name: {"landmine": data}[name])
+    monkeypatch.setattr(json_ld, "load", lambda name: {"landmine": data}[name])
     return is_sparse
 
 
@@ -176,7 +175,7 @@ def test_real_targets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """They were cut to whole numbers of one byte."""
     y, task = np.array([0.25, -300.5]), np.array(["a", "b"])
     data = DataSet("lenk", "Lenk", MADE[:2], y, task, ("a", "b"), real=True)
-    monkeypatch.setattr(croissant_module, "load", lambda _: data)
+    monkeypatch.setattr(json_ld, "load", lambda _: data)
     files = croissant("lenk")
     assert isinstance(files["parquet"], bytes)
     assert pq.read_table(io.BytesIO(files["parquet"]))["y"].to_pylist() == y.tolist()

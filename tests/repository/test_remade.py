@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from omtl.compute.store import Store
-from omtl.evidence.board import BoardPlan, BoardRequest
+from omtl.evidence.board import BoardPlan
 from omtl.evidence.ledger import papers_with_claims, with_conclusions, write_ledgers
+from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment.papers import paper_file
 from omtl.reproduction.board import DIGITS, from_results
-from omtl.reproduction.judge_again import judge_again
-from omtl.reproduction.reproduce import reproduce_statistics
+from omtl.reproduction.reproduce import judge_again
 from omtl.reproduction.search_readings import write_page
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import descriptions
@@ -99,6 +99,6 @@ def test_ledgers_and_findings_are_those_of_the_results(results: Path) -> None:
 
 def test_the_board_is_ranked_as_it_was() -> None:
     """From its cells and the submissions."""
-    made = from_results(BoardPlan(BoardRequest()), RESULTS)
+    made = from_results(BoardPlan(), RESULTS)
     kept = RESULTS / "board" / "ranking.csv"
     assert as_csv(made.ranking, DIGITS) == kept.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -115,6 +116,24 @@ def test_code_is_the_users_alone(checkout: Checkout) -> None:
     checkout.play()
     assert checkout.home.stat().st_mode & 0o777 == 0o700
     assert not list(checkout.folder.rglob("*.nb[ic]"))
+
+
+def test_code_that_came_with_a_folder_is_not_run(checkout: Checkout) -> None:
+    """Neither from the current folder, nor from a home in it; kept there, it would be run."""
+    first = checkout.play()
+    kept = checkout.files()
+    homes = [checkout.folder / ".omtl" / "compiled", checkout.folder / ".omtl", checkout.folder]
+    for home in homes:
+        for path in kept:
+            foreign = home / path.relative_to(checkout.home)
+            foreign.parent.mkdir(parents=True, exist_ok=True)
+            foreign.write_bytes(b"cos\nsystem\n(S'touch foreign'\ntR.")
+            seal = hashlib.sha256(foreign.read_bytes()).hexdigest()
+            foreign.with_name(f"{foreign.name}.sha256").write_text(seal)
+    shutil.rmtree(checkout.home)
+    checkout.environment["OMTL_HOME"] = str(checkout.folder / ".omtl")
+    assert checkout.play() == first
+    assert not (checkout.folder / "foreign").exists()
 
 
 def test_a_home_of_somebody_else_is_not_used(checkout: Checkout, tmp_path: Path) -> None:

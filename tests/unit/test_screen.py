@@ -14,11 +14,10 @@ from omtl.compute.dry_run import DryRunPlan
 from omtl.compute.progress import Progress
 from omtl.compute.store import Store
 from omtl.tables.cells import planned
-from omtl.tables.layout import lay_out
+from omtl.tables.layout import lay_out, show
 from omtl.tables.notes import notes
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import stored_or_published
-from omtl.tables.render import show
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 

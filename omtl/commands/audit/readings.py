@@ -22,7 +22,7 @@ EXAMPLES = (
     "audit readings dom-table1",
     "audit readings aklo-table1 --draws 40",
     "audit readings dom-table1 --repeats 2",
-    "audit readings dom-table1 --luck",
+    "audit readings dom-table1 --placebo-test",
 )
 
 
@@ -51,7 +51,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         keep="also keep the answers of a search with fewer repeats or another seed; by default its "
         "record goes to results/partial and the readings stay unchanged",
         page="only rewrite the page of the recorded search",
-        luck="only measure how much of the recorded search is luck",
+        placebo_test="only repeat the recorded search on placebos",
     )
     command.add_argument("--repeats", type=positive, help="per trial; default: 5")
     command.add_argument(
@@ -64,11 +64,11 @@ def run(options: argparse.Namespace) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
     from omtl.api import audits
 
-    if options.page or options.luck:
+    if options.page or options.placebo_test:
         ignored = ["draws", "begin", "only", "keep", "repeats", *PARALLEL]
-        ignored += [] if options.luck else ["seed"]
-        refuse_ignored(options, add_options, "--page and --luck search nothing", *ignored)
-        pages = audits.search_pages(options.table, options.page, options.luck, options.seed)
+        ignored += [] if options.placebo_test else ["seed"]
+        refuse_ignored(options, add_options, "--page and --placebo-test search nothing", *ignored)
+        pages = audits.search_pages(options.table, options.page, options.placebo_test, options.seed)
         tell_written(pages)
         return
     asked = ("draws", "begin", "only", "keep", "repeats", "seed")

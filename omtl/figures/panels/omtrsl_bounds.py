@@ -18,8 +18,7 @@ from omtl.figures.panels.bounds import (
     largest_norm,
     times_above,
 )
-from omtl.protocols.similarity import as_seen, fold_parts
-from omtl.protocols.similarity_training import triplet_stream
+from omtl.protocols.similarity import as_seen, fold_parts, triplet_stream
 from omtl.theory import omtrsl
 from omtl.util.errors import UserError
 

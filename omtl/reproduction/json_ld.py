@@ -1,7 +1,8 @@
-"""A data set as Parquet, with a description in Croissant, the JSON-LD format of MLCommons.
+"""Descriptions of exported files in JSON-LD: a data set's in Croissant, a folder's as an RO-Crate.
 
-The description is written here, not by mlcroissant, which brings 30 packages; a program with it
-reads the examples: ``mlcroissant.Dataset("landmine.croissant.json").records("examples")``.
+They are written here, from the templates beside this file: mlcroissant brings 30 packages. A
+program with it reads the examples:
+``mlcroissant.Dataset("landmine.croissant.json").records("examples")``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import mimetypes
 import re
+from collections.abc import Mapping, Sequence
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,9 +26,29 @@ from scipy import sparse
 from data_fetchers.fetch import Archive, RemoteFile
 from omtl.datasets import DataSet, load
 from omtl.experiment.specs import DataSetSpec
+from omtl.util.files import write_whole
 
-TEMPLATE = Path(__file__).with_name("croissant.json")
-"""What all descriptions have in common: the context of Croissant 1.0, and the Parquet's columns."""
+CRATE = "ro-crate-metadata.json"
+"""The name that an RO-Crate (version 1.1) gives its description."""
+
+FORMATS = {
+    ".bib": "application/x-bibtex",
+    ".json": "application/ld+json",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+}
+"""Media types that `mimetypes` lacks or has otherwise, by suffix."""
+
+TYPES = mimetypes.MimeTypes()
+"""Those of Python itself, the same on all machines."""
+
+
+def _template(name: str) -> dict[str, Any]:
+    """Return what all descriptions of a kind have in common."""
+    described: dict[str, Any] = json.loads(
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
+    )
+    return described
 
 
 def croissant(name: str) -> dict[str, str | bytes]:
@@ -44,7 +68,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
     examples = content.getvalue()
     module = DataSetSpec.named(name).fetcher
     year = re.search(r"year = \{(\d{4})\}", data.citation)
-    described = json.loads(TEMPLATE.read_text(encoding="utf-8"))
+    described = _template("croissant.json")
     (parquet,), (records,) = described["distribution"], described["recordSet"]
     described |= {
         "name": name,
@@ -97,4 +121,42 @@ def _source_file(file: RemoteFile) -> dict[str, Any]:
         "contentSize": f"{file.n_bytes} B",
         "encodingFormat": "application/octet-stream",
         "sha256": file.sha256,
+    }
+
+
+def write_crate(folder: Path, exported: Mapping[str, Sequence[Path]], command: str) -> Path:
+    """Write what files of a folder are, as an RO-Crate; return the file.
+
+    Parameters
+    ----------
+    folder : Path
+    exported : mapping of str to sequence of Path
+        What was exported, in words without paths of this machine, and its files in the folder.
+    command : str
+        The command that wrote them, without such paths.
+    """
+    files = [_file(path, description) for description, paths in exported.items() for path in paths]
+    parts = [{"@id": file["@id"]} for file in files]
+    crate = _template("ro-crate.json")
+    _, root, action, software, *_ = crate["@graph"]
+    root |= {"name": root["name"] + ", ".join(exported), "hasPart": parts}
+    root |= {"datePublished": date.today().isoformat()}
+    action |= {"name": command, "result": parts}
+    software["version"] = version("omtl")
+    crate["@graph"] += files
+    write_whole(folder / CRATE, json.dumps(crate, indent=2, ensure_ascii=False) + "\n")
+    return folder / CRATE
+
+
+def _file(path: Path, description: str) -> dict[str, Any]:
+    """Return one of the exported files."""
+    content = path.read_bytes()
+    return {
+        "@id": path.name,
+        "@type": "File",
+        "name": path.name,
+        "description": description,
+        "encodingFormat": FORMATS.get(path.suffix) or TYPES.guess_type(path.name)[0],
+        "contentSize": str(len(content)),
+        "sha256": hashlib.sha256(content).hexdigest(),
     }
