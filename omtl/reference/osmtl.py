@@ -72,9 +72,9 @@ def _osmtl(
     learner: OSMTLExponential | OSMTLThreshold,
     rounds: Rounds,
     shape: Shape,
-    attend: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
+    attend: Callable[[int, np.ndarray, np.ndarray, float], np.ndarray],
 ) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
-    """Yield the steps of algorithm 2; `attend` gives the new p_k from the last one and ℓ_k."""
+    """Yield the steps of algorithm 2; `attend` gives the new p_k from k, the last one and ℓ_k."""
     n_tasks = shape.n_tasks
     C, alpha, margin, any_task = learner.C, learner.alpha, learner.margin, learner.any_task
     if learner.by_horizon:
@@ -107,7 +107,7 @@ def _osmtl(
             for j, (x, y) in present.items():
                 if losses[k, j] > 0.0:
                     new_W[k] += C * eta[j] * y * x  # eq. 9
-            new_P[k] = attend(P[k], losses[k], C * (1.0 - alpha))
+            new_P[k] = attend(k, P[k], losses[k], C * (1.0 - alpha))
         W, P = new_W, new_P
         yield from outcomes
     return W, alpha * np.eye(n_tasks) + (1.0 - alpha) * P
@@ -119,9 +119,12 @@ def osmtl_e(
 ) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of OSMTL-e."""
 
-    def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return weights_of_losses(weight / learner.lam * losses - np.log(p))  # eq. 11
+    exponents = np.zeros((shape.n_tasks, shape.n_tasks))
+    """−log p, but for a constant: p itself may become too small for a number."""
+
+    def attend(k: int, _: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:
+        exponents[k] += weight / learner.lam * losses
+        return weights_of_losses(exponents[k])  # eq. 11
 
     return _osmtl(learner, rounds, shape, attend)
 
@@ -132,7 +135,7 @@ def osmtl_t(
 ) -> Generator[ReferenceStep, None, tuple[np.ndarray, np.ndarray]]:
     """Yield the steps of OSMTL-t."""
 
-    def attend(p: np.ndarray, losses: np.ndarray, weight: float) -> np.ndarray:  # noqa: ARG001
+    def attend(_: int, p: np.ndarray, losses: np.ndarray, __: float) -> np.ndarray:
         new = np.maximum(0.0, learner.lam - losses) * (p if learner.multiplied else 1.0)
         if new.sum() > 0.0:
             return new / new.sum()

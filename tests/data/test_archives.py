@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+from scipy import sparse
 
 import data_fetchers
+from omtl.data.preparation import prepare
+from omtl.data.streams import Tasks
+from omtl.data.validation import WIDEST
+from omtl.sklearn import COML, PassiveAggressive
 from omtl.util.archives import SEAL, read_arrays, read_sealed, write_sealed
 from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 
 HEADER = "label,task,a\n"
 
@@ -97,3 +107,142 @@ def test_pickled_objects_are_not_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "file.npz", allow_pickle=True, X=np.array([{}], dtype=object))
     with pytest.raises(UserError, match="pickled objects, which could run code"):
         read_arrays(tmp_path / "file.npz")
+
+
+N, D = 12, 6
+
+
+def good(seed: int = 0) -> sparse.csr_array:
+    """Return a small sparse matrix, canonical."""
+    return sparse.random_array((N, D), density=0.6, format="csr", rng=np.random.default_rng(seed))
+
+
+def spoilt(**arrays: np.ndarray) -> sparse.csr_array:
+    """Return it with other arrays, which SciPy takes without a look."""
+    X = good()
+    for name, array in arrays.items():
+        setattr(X, name, array)
+    return X
+
+
+def beyond(index: int, dtype: type = np.int32) -> np.ndarray:
+    """Return its indices, one of them another."""
+    indices = good().indices.astype(dtype)
+    indices[3] = index
+    return indices
+
+
+MALFORMED: dict[str, Callable[[], Any]] = {
+    "one beyond": lambda: spoilt(indices=beyond(D)),
+    "far beyond": lambda: spoilt(indices=beyond(2**31 - 9)),
+    "negative": lambda: spoilt(indices=beyond(-1)),
+    "64 bits": lambda: spoilt(indices=beyond(2**32, np.int64)),
+    "fractions": lambda: spoilt(indices=good().indices + 0.5),
+    "indptr descends": lambda: spoilt(indptr=good().indptr[[0, 5, 4, *range(3, N + 1)]]),
+    "indptr too long": lambda: spoilt(indptr=np.append(good().indptr, 99)),
+    "indptr begins late": lambda: spoilt(indptr=good().indptr + 1),
+    "indptr beyond": lambda: spoilt(indptr=good().indptr * 9),
+    "fewer values": lambda: spoilt(data=good().data[:-2]),
+    "columns": lambda: sparse.csc_array(spoilt(indices=beyond(D)).T),
+    "coordinates": lambda: _coordinates(),
+    "wide": lambda: sparse.csr_array((N, WIDEST + 1)),
+}
+
+
+def _coordinates() -> sparse.coo_array:
+    X = good().tocoo()
+    X.coords[1][0] = D
+    return X
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_rows_are_refused(name: str) -> None:
+    """By every way in: learning, going on, one example, prediction, and data sets."""
+    X = MALFORMED[name]()
+    y, task = np.tile([-1, 1], N // 2), np.zeros(N, dtype=np.int64)
+    ready = PassiveAggressive(C=1.0).fit(good(), y)
+    ways: list[Callable[[], Any]] = [
+        lambda: PassiveAggressive(C=1.0).fit(X, y),
+        lambda: PassiveAggressive(C=1.0).partial_fit(X, y),
+        lambda: ready.decision_function(X),
+        lambda: ready.learn_one(X, 1),
+    ]
+    for way in ways:
+        with pytest.raises(ValueError, match=r"X|row|column"):
+            way()
+    with pytest.raises(UserError, match="malformed"):
+        prepare(Tasks(X, y.astype(float), task, ("a",)))
+
+
+SHORT = """
+import numpy as np
+from scipy import sparse
+from omtl.sklearn import PassiveAggressive
+X = sparse.csr_array((np.ones(2), np.array([1, 2**31 - 9]), np.array([0, 1, 2])), shape=(2, 2**31))
+X.resize(2, 3)
+X = sparse.csr_array((np.ones(2), np.array([1, 2**31 - 9]), np.array([0, 1, 2])), shape=(2, 3))
+try:
+    PassiveAggressive(C=1.0).fit(X, [-1, 1])
+except ValueError as fault:
+    print(fault)
+"""
+
+
+def test_an_index_beyond_the_weights_is_a_sentence_and_no_crash() -> None:
+    """The attack itself, in a process of its own, which it used to kill."""
+    ended = subprocess.run(
+        [sys.executable, "-c", SHORT], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "2147483639" in ended.stdout
+
+
+LEARNERS = [PassiveAggressive(C=1.0), COML()]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("noted", [True, False])
+def test_order_and_duplicates_of_indices_change_no_bit(learner: Any, noted: bool) -> None:
+    """Unsorted rows and duplicates count as their canonical form, whatever the matrix says."""
+    rng = np.random.default_rng(3)
+    size = 9
+    indices = rng.integers(0, D, N * size).astype(np.int32)
+    indptr = np.arange(0, N * size + 1, size)
+    X = sparse.csr_array((rng.standard_normal(N * size), indices, indptr), shape=(N, D))
+    canonical = X.copy()
+    canonical.sum_duplicates()
+    if noted:
+        X.has_canonical_format = X.has_sorted_indices = True  # a lie
+    before = X.indices.copy(), X.data.copy()
+    y, task = np.where(rng.random(N) < 0.5, -1, 1), np.arange(N) % 2
+    expected = learner.fit(canonical, y, task).decision_function(canonical, task)
+    found = learner.fit(X, y, task).decision_function(X, task)
+    assert found.tobytes() == expected.tobytes()
+    np.testing.assert_array_equal(before[0], X.indices)
+    np.testing.assert_array_equal(before[1], X.data)
+
+
+def test_duplicates_of_a_data_set_are_added_up() -> None:
+    """So the harness plays, normalises and counts the canonical rows."""
+    X = sparse.csr_array((np.ones(4), np.array([20, 3, 3, 1]), np.array([0, 3, 4])), shape=(2, 40))
+    found = prepare(Tasks(X, np.array([1.0, -1.0]), np.zeros(2, dtype=np.int64), ("a",)), "unit")
+    assert isinstance(found.X, sparse.csr_array)
+    np.testing.assert_allclose(found.X.toarray()[0, [3, 20]], np.array([2.0, 1.0]) / np.sqrt(5.0))
+    assert found.X.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "told"),
+    [
+        ([1.0, 2.0], [0, 0], "-1 or"),
+        ([1.0, np.nan], [0, 0], "-1 or"),
+        ([1.0, -1.0], [0, 1], "task 1 is none of 1"),
+        ([1.0, -1.0], [0, -1], "task -1 is none of 1"),
+        ([1.0], [0, 0], "labels the shape"),
+        ([1.0, -1.0], [0.0, 0.0], "whole numbers"),
+    ],
+)
+def test_labels_and_tasks_of_a_data_set(y: list, task: list, told: str) -> None:
+    """They must belong to the rows; numbers of tasks are indices, too."""
+    with pytest.raises(UserError, match=told):
+        prepare(Tasks(np.ones((2, 3)), np.array(y), np.array(task), ("a",)))

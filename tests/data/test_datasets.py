@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 from miniature import SMALL_WALK, small
 
-from data_fetchers import options_of
+import data_fetchers
+from data_fetchers import mhc, options_of, sentiment
+from data_fetchers.fetch import Archive, DataMissing
+from omtl.commands._main import main
+from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
+from omtl.experiment import loading
 from omtl.experiment.config import options
 from omtl.experiment.loading import check_options, load_prepared
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
+from omtl.util.status import DONE, WRONG_USE
 
 
 def test_the_arrays_are_those_that_the_harness_plays() -> None:
@@ -66,3 +76,99 @@ def test_names_and_mistakes() -> None:
 def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
     spec = DataSetSpec.named(name)
     check_options(options_of(spec.fetcher), spec.options, name)
+
+
+def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:
+    """Return how often data are loaded when draws are asked for; `room` is in data sets."""
+    dataset = DataSetSpec.named("random_walk")
+    monkeypatch.setattr(loading, "_LOADED", {})
+    size = loading.load_prepared(dataset, 0, draws[0]).nbytes
+    monkeypatch.setattr(loading, "_LOADED", {})
+    monkeypatch.setattr(loading, "ROOM", room * size)
+    loaded: list[object] = []
+    honest = loading._load
+    monkeypatch.setattr(loading, "_load", lambda *asked: loaded.append(asked) or honest(*asked))
+    for draw in draws:
+        loading.load_prepared(dataset, 0, draw)
+    held = [entry.result() for entry in loading._LOADED.values()]
+    assert sum(one.nbytes for one in held if isinstance(one, PreparedData)) <= max(1.0, room) * size
+    monkeypatch.setattr(loading, "_load", honest)
+    return len(loaded)
+
+
+def test_what_there_is_room_for_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often, and in whatever order, it is asked for."""
+    assert loads(monkeypatch, 3.0, [0, 1, 2, 1, 0, 2, 0]) == 3
+
+
+def test_what_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what was just asked for stays, though it be larger than all the room."""
+    assert loads(monkeypatch, 2.0, [0, 1, 0, 2, 0, 1]) == 4
+    assert loads(monkeypatch, 0.5, [0, 0, 1, 1, 0]) == 3
+
+
+NAMES = data_fetchers.data_set_names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> None:
+    module = data_fetchers.data_set(name)
+    assert name == module.NAME
+    assert module.__doc__
+    assert module.LICENCE
+    if module.FILES:  # a synthetic set has none, and no one to cite
+        assert re.match(r"@\w+\{\w+,\n", module.CITATION)
+    assert len({file.path for file in module.FILES}) == len(module.FILES)
+    for file in module.FILES:
+        assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+        assert file.n_bytes > 0
+        assert file.sources
+        for source in file.sources:
+            url = source.url if isinstance(source, Archive) else source
+            assert re.match(r"https?://", url)
+            if "raw.githubusercontent.com" in url:
+                assert re.match(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/", url)
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"no data set 'mch': choose among .*mhc"):
+        data_fetchers.load("mch")
+    with pytest.raises(UserError, match="no data set 'mch'"):
+        data_fetchers.fetch_all(["mch"])
+
+
+def test_fetch_all_fetches_what_there_is_and_names_what_is_missing(
+    home: Path, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(sentiment, {"a/negative.review": b"a", "b/positive.review": b"b"})
+    (home / "sentiment/a/negative.review").unlink()
+    told: list[Path] = []
+    with pytest.raises(DataMissing) as raised:
+        data_fetchers.fetch_all(["mhc", "sentiment"], on_file=told.append)
+    assert told == [home / "sentiment/b/positive.review"]
+    assert "mhc: predictions_smm.txt" in str(raised.value)
+    assert "sentiment: a/negative.review" in str(raised.value)
+    assert "b/positive.review" not in str(raised.value)
+    assert [line.partition(":")[0] for line in str(raised.value).splitlines()] == [
+        "mhc",
+        "sentiment",
+    ]
+
+    monkeypatch.setattr(sentiment, "FILES", sentiment.FILES[1:])
+    assert data_fetchers.fetch_all(["sentiment"]) == told
+
+
+def test_the_command_prints_one_line_per_file(
+    home: Path, put: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(mhc, {"predictions_smm.txt": b"mhc"})
+    assert main(["fetch", "mhc"]) == DONE
+    assert capsys.readouterr() == (f"{home}/mhc/predictions_smm.txt\n", "")
+
+    assert main(["fetch", "mhc", "sentiment"]) == WRONG_USE
+    out, err = capsys.readouterr()
+    assert out == f"{home}/mhc/predictions_smm.txt\n"
+    assert err.count("is missing") == len(sentiment.FILES)
+
+    assert main(["fetch", "mch"]) == WRONG_USE
+    assert "no data set 'mch'" in capsys.readouterr().err

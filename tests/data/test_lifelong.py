@@ -1,78 +1,16 @@
-"""The AKLO paper's learners agree with their plain transcription; what they know can be kept."""
+"""The AKLO paper's learners: what they know can be kept, and rehearsed."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from learner_cases import THOROUGH, Case, cases, compare, life
-from profiles import powers
+from learner_cases import Case, life
 
 from omtl.data.examples import examples_of
-from omtl.data.streams import Stream, Tasks, lifelong
-from omtl.kernel.play import play
-from omtl.learners.lifelong import AKLO, OGD
+from omtl.data.streams import Stream, Tasks
+from omtl.learners.lifelong import AKLO
+from omtl.protocols import rehearsed
 from omtl.reference.problems import recorded
-
-
-@st.composite
-def lives(draw: st.DrawFn) -> Case:
-    """Draw a small problem whose tasks come one after the other."""
-    case = draw(cases())
-    known, task = np.unique(case.tasks.task, return_inverse=True)
-    names = tuple(case.tasks.names[k] for k in known)
-    tasks = Tasks(case.tasks.X, case.tasks.y, task.astype(np.int64), names)
-    order = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    return Case(tasks, lifelong(tasks, order), case.mixing)
-
-
-lams = powers(-3.0, 3.0)
-margins = st.sampled_from([0.0, 1.0])
-shifts = st.sampled_from([0, 1])
-of_paper = st.tuples(lams, st.booleans(), st.booleans(), st.booleans()).map(
-    lambda options: AKLO(*options)
-)
-of_readings = st.builds(
-    AKLO,
-    lams,
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-    clip=st.integers(0, 3),
-    own_clip=st.sampled_from([0, 2, 3]),
-    fading=st.integers(0, 1),
-    alpha_last=st.sampled_from([0.0, 0.5, 1.0]),
-    loss=st.integers(0, 2),
-    epsilon_factor=st.sampled_from([1.0, 2.0, 8.0]),
-    shift=shifts,
-    margin=margins,
-)
-LEARNERS = {
-    "ITOL, TOL": st.builds(OGD, lams, st.booleans(), shifts, margins),
-    "the paper's four": of_paper,
-    "all readings": of_readings,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("stream", ["lifelong", "rounds"])
-def test_learner_is_its_oracle(name: str, stream: str) -> None:
-    """Every score and every step, on tasks one after the other and on tasks that alternate."""
-
-    @THOROUGH
-    @given(lives() if stream == "lifelong" else cases(), LEARNERS[name])
-    def agree(case: Case, learner: Any) -> None:
-        compare(learner, case)
-
-    agree()
-
-
-FOUR = [AKLO(0.01, sample, uniform) for sample in (False, True) for uniform in (False, True)]
-DOUBLING = [each._replace(doubling=True) for each in FOUR]
 
 
 def test_the_best_past_classifier_wins() -> None:
@@ -90,20 +28,6 @@ def test_the_best_past_classifier_wins() -> None:
     assert state.losses[2, 0] < state.losses[2, 1]
 
 
-def test_an_unknown_horizon_doubles() -> None:
-    """Where the learner is not told how many examples come, it does as `doubling` says."""
-    case = life((30, 20, 25))
-    untold = case.shape._replace(n_examples=())
-    examples = examples_of(case.tasks)
-    for learner in FOUR:
-        traces = [
-            play(learner, examples, case.stream, untold)[0],
-            play(learner._replace(doubling=True), examples, case.stream, case.shape)[0],
-        ]
-        for one, other in zip(*traces, strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
 def test_draws_follow_the_weights() -> None:
     """Of past classifiers with equal weights, each is drawn as often, within three deviations."""
     learner = AKLO(1.0, sample=True, uniform=True)
@@ -117,3 +41,50 @@ def test_draws_follow_the_weights() -> None:
     first_half = recorded(learner._replace(alpha_last=1.0), case).scores[4:]
     share = np.mean(first_half < 0.0)
     assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+# Keeping knowledge
+
+
+SUMS = [AKLO(0.01, clip=clip, uniform=uniform) for clip in (0, 1) for uniform in (False, True)]
+
+
+def with_rehearsal(case: Case, last: int) -> Case:
+    """Return the tasks up to one of them, with that one twice: under a new number, and its own."""
+    task = case.tasks.task[case.stream.example]
+    order = list(dict.fromkeys(task.tolist()))
+    before = np.isin(task, order[:last])
+    own = task == order[last]
+    example = np.concatenate([case.stream.example[part] for part in (before, own, own)])
+    number = np.concatenate([task[before], np.full(own.sum(), len(order)), task[own]])
+    tasks = Tasks(
+        case.tasks.X[example], case.tasks.y[example], number, (*case.tasks.names, "rehearsed")
+    )
+    every = np.arange(example.size)
+    stream = case.stream._replace(
+        start=np.arange(example.size + 1),
+        example=every,
+        node=np.zeros_like(every),
+        checkpoint=every[-1:] + 1,
+    )
+    return Case(tasks, stream, case.mixing)
+
+
+@pytest.mark.parametrize("learner", SUMS, ids=repr)
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_the_task_is_known_as_if_it_had_been_met_before(learner: AKLO, form: str) -> None:
+    """The mistakes on each task are those after a task with the same examples."""
+    case = life((12, 30, 25, 40))
+    case = case.sparse if form == "sparse" else case
+    stream = case.stream._replace(checkpoint=1 + np.arange(case.stream.example.size))
+    got = rehearsed.rehearse(learner, examples_of(case.tasks), stream, case.shape)
+    wrong = np.diff(got["checkpoint_mistakes"], prepend=0)
+    lost = np.diff(got["checkpoint_loss"], prepend=0.0)
+    task = case.tasks.task[case.stream.example]
+    for c, k in enumerate(dict.fromkeys(task.tolist())):
+        there = case if c == 0 else with_rehearsal(case, c)
+        scores = recorded(learner, there).scores[there.tasks.task[there.stream.example] == k]
+        y = case.tasks.y[case.stream.example][task == k]
+        assert wrong[task == k].tolist() == (y * scores <= 0.0).tolist()
+        assert got["mistakes"][k] == wrong[task == k].sum()
+        np.testing.assert_allclose(lost[task == k], np.maximum(0.0, 1.0 - y * scores), atol=1e-9)

@@ -11,13 +11,11 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from data_fetchers.table_file import uneven_scales
 from omtl.data.preparation import prepare, scaled_in_order
 from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Tasks
 from omtl.datasets import from_arrays
 from omtl.experiment.experiment import Experiment
-from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
 from omtl.experiment.unit import Unit
@@ -124,16 +122,6 @@ def test_held_out_examples_are_scaled_by_the_training_examples() -> None:
     np.testing.assert_array_equal(scaled.examples.rows.X[scaled.held_out], held_out)
 
 
-@pytest.mark.parametrize(
-    "unit_of",
-    [setting_in("heldout", n_train=30, unit_rows_to_learn=True), setting_in("batch_20", "stl")],
-    ids=["unit rows", "batch"],
-)
-def test_protocols_without_an_order_refuse(unit_of: Callable[[str], Unit]) -> None:
-    with pytest.raises(UserError, match="normalise=minmax scales examples in the order"):
-        compute(unit_of("minmax"))
-
-
 def test_sparse_rows_that_become_too_large_are_refused() -> None:
     """Scaling moves zeros, so that rows become dense."""
     wide = sparse.csr_array((2, 10**8))
@@ -154,14 +142,3 @@ def test_scikit_learn_accepts_the_scaler(kind: str) -> None:
     assert piped.score(X, y) > 0.7
     with pytest.raises(ValueError, match="kind='best' is not known; choose from standard, minmax"):
         OnlineScaler("best").fit(X)
-
-
-def test_features_of_different_sizes_are_noted_unless_scaled() -> None:
-    """With their names; rare features of 0 and 1 are not small."""
-    X = np.array([[20.0, 0.5, 0.0], [80.0, -1.0, 1.0], [50.0, 1.5, 0.0]])
-    note = uneven_scales(X, ["age", "dose", "rare"])
-    assert "'age' is about 55.7 in size and 'rare' about 1" in note
-    assert uneven_scales(X / [20.0, 1.0, 1.0], ["age", "dose", "rare"]) == ""
-    assert uneven_scales(np.zeros((2, 2)), range(2)) == ""
-    assert any("set normalise to standard" in note for note in data_notes(data().spec))
-    assert not any("in size" in note for note in data_notes(data(normalise="standard").spec))

@@ -26,7 +26,6 @@ from omtl.kernel.play import play
 from omtl.measures.metrics import METRICS
 from omtl.tables.request import Request
 from omtl.theory import aklo
-from omtl.util.errors import UserError
 
 READING = Reading.of("aklo", "as_written")
 RULE = a_rule()
@@ -86,27 +85,6 @@ def test_average_error_over_the_tasks() -> None:
             np.testing.assert_allclose(line.values[:, -1], final)
 
 
-def test_errors_on_the_last_task() -> None:
-    """Of one repeat, example by example, with the λ that is chosen over all repeats."""
-    one = experiment("aklo_sum")
-    for repeat in (0, 1):
-        part = axes_of("last_task", [one], 2, repeat=repeat)
-        [line] = part.lines
-        results = [compute(unit) for unit in one.repeats(0, 2)]
-        last = by_example(one, repeat, int(np.argmin(costs(results, RULE))))[-1]
-        np.testing.assert_array_equal(line.mean, np.cumsum(last))
-        setting = setting_of(one.unit(0, repeat))
-        k = setting.tasks.task[setting.stream.example[-1]]
-        assert part.title == f"last task of repeat {repeat + 1}: {setting.tasks.names[k]}"
-
-
-@pytest.mark.parametrize("kind", ["lifelong_error", "last_task"])
-def test_streams_of_another_kind_are_refused(kind: str) -> None:
-    """Rounds have no ends of tasks."""
-    with pytest.raises(UserError, match="one after the other"):
-        axes_of(kind, [experiment("itol", "rounds")], 1, repeat=0)
-
-
 def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
     """Figure 2's learners get what Table 1 chooses, though TOL would choose otherwise."""
     figure = plan_figure("aklo-fig2", READING)
@@ -153,64 +131,3 @@ def test_bounds_of_tasks(name: str) -> None:
     assert all("proved" in note for note in part.notes if note.startswith("λ"))
     errors = shown[aklo_bounds.ERRORS].values[:, [GRID["lam"].index(lam) for lam in at]]
     assert np.all(errors <= shown[aklo_bounds.PROVED].values)
-
-
-def test_a_bound_by_hand() -> None:
-    """The parts of one task's bound, from its examples and its past classifiers."""
-    one = experiment("aklo_sum_each_rates", "accumulation")
-    unit = one.unit(0, 0)
-    p, place = 1, 3
-    got = aklo_bounds.tasks_of(unit, compute(unit), one.points[p], p, 0.05)
-    printed, proved = (got[name][place - 1] for name in ("printed", "proved"))
-    setting = setting_of(unit)
-    met = setting.tasks.task[setting.stream.example]
-    order = list(dict.fromkeys(met.tolist()))
-    past = []
-    for k in order[:place]:
-        w = np.zeros(2)
-        mine = setting.stream.example[met == k]
-        for t, i in enumerate(mine, start=1):
-            x, y = setting.tasks.X[i], setting.tasks.y[i]
-            w = (1.0 - 1.0 / t) * w + (y * x / t if y * (w @ x) < 1.0 else 0.0)  # λ = 1
-        past.append(w)
-    mine = setting.stream.example[met == order[place]]
-    X, y = setting.tasks.X[mine], setting.tasks.y[mine]
-    e = (np.clip(X @ np.array(past).T, -1, 1) - y[:, None]) ** 2
-    shares = 1.0 - np.arange(20) / 20
-    largest = float(np.linalg.norm(setting.tasks.X, axis=1).max())
-    radius = largest * aklo.horizon_rate(20) / (1.0 - aklo.horizon_rate(20))
-    assert printed.base == pytest.approx(shares @ e[:, np.argmin(e.sum(axis=0))])
-    w, _ = aklo.best_within(X, y, radius)
-    own = (1.0 - shares) @ np.maximum(0.0, 1.0 - y * (X @ w))
-    assert printed.own == pytest.approx(own)
-    assert proved.own == pytest.approx(1.5 * own)
-    assert printed.own_regret == pytest.approx(radius**2 * (1.0 - shares).sum())
-    assert printed.base_regret == pytest.approx(4 * np.sqrt(2 * np.log(3) * shares.sum()))
-    assert set(got["n_examples"]) == {20}
-
-
-def test_other_learners_have_no_bound() -> None:
-    """What the theorems are not of is refused, and a grid without a λ that they set."""
-    for name, fixed in (
-        ("unif_sum", {}),
-        ("aklo_sum_rates", {"margin": 0.0}),
-        ("aklo_sum_rates", {"shift": 1}),
-    ):
-        with pytest.raises(UserError, match="the theorems hold for AKLO"):
-            axes_of("task_bound", [experiment(name, "accumulation", **fixed)], 1, delta=0.05)
-    small = with_grid(experiment("aklo_sum_rates", "accumulation"), lam=[0.001])
-    with pytest.raises(UserError, match="no λ"):
-        axes_of("task_bound", [small], 1, delta=0.05)
-
-
-def test_weights_in_hindsight_are_of_the_examples_that_were_played() -> None:
-    """Where a stream is cut, a repeat has other examples of a task than another."""
-    one = experiment("aklo_sum", "accumulation").patched({"protocol.*.share": 0.9})
-    units = one.repeats(0, 2)
-    last = setting_of(units[0])
-    k = int(last.tasks.task[last.stream.example[-1]])
-    for unit in units:
-        tasks, stream = setting_of(unit).tasks, setting_of(unit).stream
-        mine = stream.example[tasks.task[stream.example] == k]
-        best = aklo.best_within(tasks.X[mine], tasks.y[mine], 2.0)[0]
-        np.testing.assert_allclose(aklo_bounds.best_on_task(unit, k, 2.0)[0], best, rtol=1e-3)

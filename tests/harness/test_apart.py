@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from miniature import SERIAL, small, with_grid
 
@@ -22,7 +22,6 @@ from omtl.experiment.config import resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
 from omtl.util import user_folder
-from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
 BODIES = {
@@ -126,19 +125,6 @@ def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store:
     assert outcome.computed == 1
 
 
-@pytest.mark.slow
-def test_processes_of_an_earlier_run_do_not_keep_its_folder(
-    mine: Path, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a session that changes the folder of one's own between two runs."""
-    folder = os.environ[user_folder.VARIABLE]
-    monkeypatch.delenv(user_folder.VARIABLE)
-    assert engine.run_units(small("pm").repeats(0, 2), store, limited("loky"), True).computed == 2
-    monkeypatch.setenv(user_folder.VARIABLE, folder)
-    outcome = engine.run_units([unit_of(mine.stem, "well")], store, limited("loky"), quiet=True)
-    assert outcome.computed == 1, outcome.failed
-
-
 def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store) -> None:
     """NaN in repeat 3 is counted there, and nowhere else."""
     text = mine.read_text(encoding="utf-8")
@@ -164,13 +150,6 @@ def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store)
     assert sum(diverged) == diverged[3]
 
 
-@pytest.mark.parametrize("limit", [{"unit_seconds": 0}, {"unit_mib": -1}, {"unit_seconds": "1"}])
-def test_a_limit_is_a_positive_number(limit: dict[str, Any]) -> None:
-    """Or there is none."""
-    with pytest.raises(UserError, match="must be a positive number, or null"):
-        limited("threading", **limit)
-
-
 STARTED = """
 import os, sys, time
 from miniature import small
@@ -186,62 +165,44 @@ engine.run_units(units, Store(Path(sys.argv[2])), parallel, quiet=True)
 """
 
 
-def descendants(process: int) -> dict[int, str]:
-    """Return the processes that a process has started, and those in their turn, with commands."""
-    parents, names = {}, {}
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError):
-            status = (place / "stat").read_text(encoding="ascii").rpartition(")")[2].split()
-            if status[0] != "Z":
-                parents[int(place.name)] = int(status[1])
-                names[int(place.name)] = (place / "cmdline").read_bytes().decode()[:200]
-    found, waiting = {}, [process]
-    while waiting:
-        one = waiting.pop()
-        for child in (child for child, parent in parents.items() if parent == one):
-            found[child] = names[child]
-            waiting.append(child)
-    return found
-
-
-def alive(processes: dict[int, str]) -> dict[int, str]:
-    """Return those that still run the same command."""
-    left = {}
-    for number, name in processes.items():
-        with contextlib.suppress(OSError):
-            place = Path("/proc") / str(number)
-            state = (place / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-            if state != "Z" and (place / "cmdline").read_bytes().decode()[:200] == name:
-                left[number] = name
-    return left
-
-
-def must_end(processes: dict[int, str], seconds: float) -> None:
+def must_end(processes: list[psutil.Process], seconds: float) -> None:
     """Demand that processes end within so many seconds; kill those that do not."""
     until = time.monotonic() + seconds
-    while (left := alive(processes)) and time.monotonic() < until:
+    while left := [one for one in processes if is_alive(one)]:
+        if time.monotonic() > until:
+            break
         time.sleep(0.1)
-    for number in left:
-        os.kill(number, signal.SIGKILL)
-    assert left == {}
+    for one in left:
+        one.kill()
+    assert left == []
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Return whether a process still runs; one that nobody waited for does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.fixture(scope="session")
-def ends_later() -> Iterator[dict[int, str]]:
+def ends_later() -> Iterator[list[psutil.Process]]:
     """Take processes that need a minute to end, and demand it of them after all other tests.
 
     Those are ray's agents (2.60): they first try to tell the head, which has been killed too.
     """
-    processes: dict[int, str] = {}
+    processes: list[psutil.Process] = []
     yield processes
     must_end(processes, 120)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", ["processes", "apart", "dask", "ray"])
+@pytest.mark.parametrize(
+    "name",
+    ["processes", "apart", *(pytest.param(n, marks=pytest.mark.deep) for n in ("dask", "ray"))],
+)
 def test_workers_end_when_the_run_is_killed(
-    name: str, tmp_path: Path, ends_later: dict[int, str]
+    name: str, tmp_path: Path, ends_later: list[psutil.Process]
 ) -> None:
     """SIGKILL of the process that was started leaves none of those that it started."""
     run = subprocess.Popen(
@@ -256,14 +217,15 @@ def test_workers_end_when_the_run_is_killed(
             assert run.poll() is None
             assert time.monotonic() < until
             time.sleep(0.1)
-        started = descendants(run.pid)
+        started = psutil.Process(run.pid).children(recursive=True)
+        commands = [" ".join(one.cmdline()).lower() for one in started]
         assert len(started) >= 2
     finally:
         run.send_signal(signal.SIGKILL)
         run.wait()
-    agents = {number for number, command in started.items() if "agent" in command.lower()}
-    ends_later |= {number: started.pop(number) for number in agents}
-    must_end(started, 30)
+    both = list(zip(started, commands, strict=True))
+    ends_later += [one for one, command in both if "agent" in command]
+    must_end([one for one, command in both if "agent" not in command], 30)
 
 
 WITHOUT_POSIX = """

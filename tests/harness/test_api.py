@@ -17,7 +17,6 @@ from sklearn.linear_model import SGDClassifier
 
 import omtl
 from omtl import datasets, results
-from omtl.api.papers import KINDS, catalogue
 from omtl.ops import axpy, dot
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
@@ -164,11 +163,6 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
         omtl.run(algorithm=object(), dataset="random_walk")
     with pytest.raises(UserError, match="a data set must be"):
         omtl.run(algorithm="pa", dataset=3.5j)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_everything_that_is_listed_says_what_it_is(kind: str) -> None:
-    assert all(row["what it is"] for row in catalogue(kind).rows)
 
 
 def doctests() -> dict[str, doctest.DocTest]:

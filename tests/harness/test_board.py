@@ -12,9 +12,8 @@ import pytest
 from miniature import SERIAL, small
 from scipy.optimize import minimize
 
-from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.evidence.battles import CENTRE, PRIOR, SCALE, count_wins, elo, rate, resampled, won
+from omtl.evidence.battles import CENTRE, PRIOR, SCALE, count_wins, elo, won
 from omtl.evidence.board import (
     CUT_OFF,
     POINTS,
@@ -22,18 +21,14 @@ from omtl.evidence.board import (
     at_edge,
     audit_choices,
     code_of_learner,
-    ranking,
-    read_cells,
     stream_of,
 )
-from omtl.evidence.board_queries import count_sharing, decided, sharing
-from omtl.evidence.comparisons import LEVEL, compare_pairs
+from omtl.evidence.board_queries import count_sharing, sharing
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
-from omtl.measures.correction import holm
 from omtl.reproduction.board import from_results, make_board, write_board
-from omtl.reproduction.submission import digest, joined, submissions, write_submission
+from omtl.reproduction.submission import digest, joined, write_submission
 from omtl.reproduction.submission_replay import check_submission, replayed_submission
 from omtl.util import paths
 from omtl.util.paths import ROOT
@@ -76,38 +71,6 @@ def test_ratings_are_of_the_highest_likelihood() -> None:
     """The fixed point is that of a general optimiser."""
     wins = np.triu(RNG.integers(0, 9, (6, 6)), 1) + np.tril(RNG.integers(0, 9, (6, 6)), -1)
     assert elo(wins.astype(float)) == pytest.approx(likeliest(wins), abs=0.01)
-
-
-def test_ratings_stay_finite_where_one_wins_all() -> None:
-    """And they are in the order of strength, with intervals about them."""
-    values = [np.array([[1.0] * 3, [2.0] * 3, [3.0] * 3]) + 0.01 * RNG.random((3, 3))] * 4
-    found = rate(values, 0.05, 50, np.random.default_rng(0))
-    assert np.isfinite(found.elo).all()
-    assert found.elo[0] > found.elo[1] > found.elo[2]
-    assert np.all(found.low <= found.elo)
-    assert np.all(found.elo <= found.high)
-    assert found.win.tolist() == [1.0, 0.5, 0.0]
-
-
-def test_the_bootstrap_draws_data_sets_and_repeats() -> None:
-    """What differs between data sets, or between repeats of one, shows in the ratings drawn."""
-    of_sets = [won(np.array([[1.0], [2.0]])), won(np.array([[2.0], [1.0]]))]
-    of_repeats = [won(np.array([[1.0, 2.0], [2.0, 1.0]]))]
-    for battles in (of_sets, of_repeats):
-        assert resampled(battles, 40, np.random.default_rng(0)).std(axis=0).min() > 0.0
-
-
-def test_decided_as_compare_does() -> None:
-    """The three lines rest on the tests of the rest of the evidence."""
-    values = RNG.normal(size=(5, 6)) + np.array([0.0, 0.0, 3.0, 3.0, 9.0])[:, None]
-    found = decided(values)
-    for i in range(5):
-        others = [j for j in range(5) if j != i]
-        each = compare_pairs({"values": values[i], "others": values[j]} for j in others)
-        sure = holm(each["p"].to_numpy()) < LEVEL
-        better = -np.sign(each["mean"]).astype(int)
-        assert [found[i, j] for j in others] == [s * b for s, b in zip(sure, better, strict=True)]
-    assert found.any()
 
 
 def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
@@ -164,14 +127,6 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     assert written == [lines[0], kept[1], *lines[2:]]
 
 
-def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
-    """What is stored is not computed again."""
-    store = Store(tmp_path)
-    part = BoardPlan(learners=("pm",), data=("opposed_tasks",), repeats=2).play(store, SERIAL)
-    rest = BoardPlan(learners=("pm",), data=SMALL.data, repeats=2).play(store, SERIAL)
-    assert (part.computed, rest.reused, rest.computed) == (2, 2, 2)
-
-
 def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
     """An end beyond which no value is allowed is no edge, and neither is one as good as inside."""
     experiment = small("coml")
@@ -195,14 +150,6 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
     found = audit_choices([Result(arrays, {})], experiment, SelectionSpec.named("progressive"))
     assert found == {"edge": pytest.approx(1 / 3), "ties": pytest.approx(1 / 3)}
     assert audit_choices([], experiment, SelectionSpec.named("prefix")) == {}
-
-
-def test_a_subset_has_a_ranking_of_its_own(played: tuple[BoardPlan, Store]) -> None:
-    """The rating is relative to those that compete."""
-    board, store = played
-    cells = make_board(board, SERIAL, store).cells
-    two = ranking(cells[cells["algorithm"] != "dom1"], "error")
-    assert two["elo"].sum() == pytest.approx(2 * CENTRE, abs=0.2)
 
 
 def test_the_command_of_a_cell_makes_its_number(played: tuple[BoardPlan, Store]) -> None:
@@ -279,22 +226,6 @@ def test_streams_are_the_same_for_all_learners(played: tuple[BoardPlan, Store]) 
     assert len({kept, *others}) == 4
 
 
-def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """In one sentence."""
-    assert main(["board", "--learners", "paa,pm"]) == 2
-    assert "no algorithm 'paa'" in capsys.readouterr().err
-    assert main(["board", "--submit", "pa,pm"]) == 2
-    assert "no algorithm 'pa,pm'" in capsys.readouterr().err
-    assert main(["board", "--data", "landmines"]) == 2
-    assert "did you mean 'landmine'" in capsys.readouterr().err
-    for alone in (["--from-results"], ["--verify", "mine.json"]):
-        for more in (["--to", "elsewhere"], ["--board", "mine"], ["--repeats", "3"], ["--times"]):
-            assert main(["board", *alone, *more]) == 2
-            assert f"leave {more[0]} out" in capsys.readouterr().err
-    assert main(["board", "--verify", "mine.json", "--learners", "pa"]) == 2
-    assert "leave --learners out" in capsys.readouterr().err
-
-
 def test_a_board_is_read_where_it_was_written(
     played: tuple[BoardPlan, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,14 +249,6 @@ KEPT = ROOT / "results" / "board"
 
 
 @pytest.mark.repository
-def test_kept_numbers_agree() -> None:
-    """The ranking that is kept follows from the cells that are kept."""
-    cells, _ = joined(read_cells(KEPT / "cells.csv"), submissions(KEPT / "submissions"))
-    kept = pd.read_csv(KEPT / "ranking.csv")
-    assert ranking(cells, "error")["elo"].tolist() == pytest.approx(kept["elo"].tolist(), abs=0.1)
-
-
-@pytest.mark.repository
 @pytest.mark.skipif("OMTL_DATA_MIRROR" not in os.environ, reason="it plays real data")
 @pytest.mark.parametrize(
     "path", sorted(KEPT.glob("submissions/*.json")), ids=lambda path: path.stem
@@ -335,16 +258,3 @@ def test_submissions_are_as_they_say(path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("OMTL_OWN", raising=False)
     told, _ = check_submission(path, n_numbers=3)
     assert not [line for line in told if line.startswith("different")]
-
-
-@pytest.mark.repository
-def test_the_page_has_the_kept_ranking() -> None:
-    """The first places of docs/board.md are those of the results, and so is their number."""
-    kept = pd.read_csv(KEPT / "ranking.csv")
-    page = (ROOT / "docs" / "board.md").read_text(encoding="utf-8")
-    rows = [
-        f"| {row.label} | {row.elo:.0f} | {row.low:.0f} to {row.high:.0f} |"
-        for row in kept.head(10).itertuples()
-    ]
-    assert "\n".join(rows) + "\n\n" in page
-    assert f"The top ten of {len(kept)} " in page

@@ -6,25 +6,20 @@ import json
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from environments import environment
-from miniature import SMALL_WALK, small, with_options
+from miniature import SMALL_WALK, with_options
 
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment import doctor
 from omtl.experiment.config import options
-from omtl.experiment.discover_learners import learners_in
-from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
-from omtl.reproduction import citations, explain, export, reproduce
+from omtl.reproduction import explain, export, reproduce
 from omtl.tables import plan
 from omtl.tables.cells import planned
 from omtl.tables.layout import latex, lay_out, layout_markdown
@@ -33,9 +28,7 @@ from omtl.tables.play import units_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.writing import as_rows, with_numbers
-from omtl.util import code, paths, user_folder
-from omtl.util.errors import UserError
-from omtl.util.files import IN_WORK
+from omtl.util import paths
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
 
@@ -106,58 +99,6 @@ def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
 
 
-def test_unknown_arguments_name_their_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, told in [
-        (["board", "foo"], "omtl board: unknown arguments: foo; see omtl board --help"),
-        (["run", "seed=1", "--jobs", "2"], "omtl run: unknown arguments: --jobs 2; see omtl run"),
-    ]:
-        with pytest.raises(SystemExit) as ended:
-            _main.parse_options(words)
-        assert ended.value.code == WRONG_USE
-        assert told in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "ignored"),
-    [
-        ("board --from-results --jobs 2", "--jobs"),
-        ("export landmine --seed 3", "--seed"),
-        ("export --bibtex algorithm=coml --to paper", "--to"),
-        ("store push units.omtl --reading as_written", "--reading"),
-        ("audit readings dom-table1 --page --draws 4", "--draws"),
-        ("table dom-table1 --cell 'PA on MHC-I' --times", "--times"),
-        ("run --package algorithm algorithm=coml", "--package"),
-        ("run --resolve algorithm=coml", "--resolve"),
-        ("run --multirun --cfg job algorithm=coml", "--multirun"),
-        ("audit statistics dom-table1 --jobs 2", "--jobs"),
-        ("explain dom-table1 --parallel dask", "--parallel"),
-    ],
-)
-def test_options_without_an_effect_are_refused(
-    words: str, ignored: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In one line, before anything is done."""
-    try:
-        status = _main.main(shlex.split(words))
-    except SystemExit as left:
-        status = left.code
-    assert status == WRONG_USE
-    (line,) = capsys.readouterr().err.splitlines()
-    assert ignored in line
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_commands_and_names(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Commands, tables and options of groups are in what the shell is given."""
-    with pytest.raises(SystemExit):
-        _main.main(["--completion", shell])
-    script = capsys.readouterr().out
-    for word in ("compare", "dom-table1", "algorithm=coml"):
-        assert word in script
-
-
 def test_list_and_doctor_speak_json(told) -> None:
     """And list all that there is."""
     found = json.loads(told("list", "--json"))
@@ -167,29 +108,6 @@ def test_list_and_doctor_speak_json(told) -> None:
     states = {(row["part"], row["name"]): row["state"] for row in findings}
     assert states["packages", "numpy"] in ("ok", "note")
     assert states["data", "landmine"] == "note", "an empty home has no data"
-
-
-def test_what_is_kept_is_counted_while_a_run_goes_on(tmp_path: Path) -> None:
-    """Files in work are none yet, and one that goes meanwhile is passed over."""
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "unit").write_bytes(b"123")
-    (tmp_path / f"{IN_WORK}one").write_bytes(b"12345")
-    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
-    assert doctor._sizes(tmp_path) == {tmp_path / "sub" / "unit": 3}
-    assert doctor._sizes(tmp_path / "nothing") == {}
-
-
-def test_only_modules_are_sources_of_an_own_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An editor's lock, which is a link to nothing, and a folder are none; no fault stops omtl."""
-    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    (tmp_path / "mine.py").write_text("x = 1\n", encoding="utf-8")
-    (tmp_path / "a-b.py").write_text("x = 1\n", encoding="utf-8")
-    (tmp_path / ".#mine.py").symlink_to("someone@somewhere:1")
-    (tmp_path / "link.py").symlink_to("nothing.py")
-    (tmp_path / "folder.py").mkdir()
-    assert user_folder.sources() == [tmp_path / "mine.py"]
 
 
 def small_table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
@@ -224,29 +142,6 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     assert len(hashes) == 2
     options = _main.parser().parse_args(shlex.split(after["command"])[1:])
     assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
-
-
-@pytest.mark.parametrize("table", sorted(plan.descriptions("table")))
-def test_cells_have_names_of_their_own(table: str) -> None:
-    """No two cells of a table are called the same."""
-    names = explain.cell_names_in(planned(table, Request("as_written")))
-    assert len(names) == len(set(names))
-
-
-def test_units_of_changed_code_are_computed_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only those of the learner whose code changed."""
-    ours, other = small("pm"), small("pa")
-    engine.run_units([*ours.repeats(0, 2), *other.repeats(0, 2)], store, SERIAL, quiet=True)
-    honest = code.code_version
-    monkeypatch.setattr(
-        "omtl.experiment.unit.code_version",
-        lambda module: "0" * 64 if module.endswith("perceptron") else honest(module),
-    )
-    again = [*small("pm").repeats(0, 2), *small("pa").repeats(0, 2)]
-    outcome = engine.run_units(again, store, SERIAL, quiet=True)
-    assert (outcome.computed, outcome.reused) == (2, 2)
 
 
 def test_a_cell_that_diverged_is_shown_as_such(
@@ -292,64 +187,6 @@ def test_a_table_is_exported_with_its_raw_repeats(
     tex = (tmp_path / "dom-table1.tex").read_text(encoding="utf-8")
     assert "\\toprule" in tex and "bold: ours matches the published number" in tex
     assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("reading", "selection", "stem"),
-    [
-        ("as_published", "oracle", "dom-table1"),
-        ("as_written", None, "dom-table1.as_written"),
-        ("as_published", "prefix", "dom-table1.prefix"),
-        ("as_written", "prefix", "dom-table1.prefix.as_written"),
-    ],
-)
-def test_exports_do_not_overwrite_each_other(
-    reading: str,
-    selection: str | None,
-    stem: str,
-    store: Store,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Files carry the names of another reading and rule, as those of tables do."""
-    table = small_table(monkeypatch)
-    engine.run_units(units_of(table), store, SERIAL, quiet=True)
-    wanted = Request(reading, 2, 0, selection, store=store)
-    paths = export.export_files("dom-table1", wanted, tmp_path).paths
-    endings = {path.name.removeprefix(f"{stem}.") for path in paths}
-    assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
-
-
-def test_a_config_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of ours too; a file of the same name elsewhere is another one."""
-    monkeypatch.setenv(user_folder.VARIABLE, str(paths.CONF))
-    ((name, _),) = learners_in(paths.CONF / "algorithm" / "majority.yaml")
-    assert name.startswith("majority: Majority(")
-    with pytest.raises(UserError, match="is no config of a learner"):
-        next(learners_in(Path("elsewhere", "majority.yaml")))
-
-
-def test_every_learner_and_data_set_can_be_cited() -> None:
-    """Each algorithm of `conf/` says what to cite for it; all the bibliography is cited."""
-    known = citations.bibtex_entries(citations.BIBLIOGRAPHY.read_text(encoding="utf-8"))
-    algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
-    used = {key for algorithm in algorithms for key in algorithm.cites}
-    assert used | set(citations.PAPERS.values()) == set(known)
-    text = citations.bibtex(algorithms, [DataSetSpec.named(n) for n in options("dataset")])
-    assert text.count("{") == text.count("}")
-    assert "@article{xue2007multitask" in text
-    with pytest.raises(UserError, match="'nobody1999nothing', which omtl/reproduction/ref"):
-        citations.bibtex([replace(algorithms[0], cites=("nobody1999nothing",))], [])
-    assert (
-        citations.bibtex([replace(algorithms[0], cites=())], [], ["a paper of one's own"]).strip()
-        == ""
-    )
-
-
-def test_the_citation_file_is_one() -> None:
-    """It has what the format asks for."""
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "message", "title", "authors"} <= set(cited)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")

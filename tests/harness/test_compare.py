@@ -1,20 +1,20 @@
-"""Comparing learners: hyper-parameters on the command line, metrics, tests of differences."""
+"""Comparing learners, foreign ones among them: hyper-parameters, metrics, tests of differences."""
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from dataclasses import replace
-from pathlib import Path
+from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from miniature import AS_WRITTEN, SERIAL, small
+from scipy import sparse
 
-from omtl.commands import _main
 from omtl.compute.store import Store
+from omtl.data.streams import Tasks
 from omtl.evidence.compared_learners import (
     comparison_notes,
     default_selection,
@@ -23,14 +23,20 @@ from omtl.evidence.compared_learners import (
 )
 from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
-from omtl.experiment.config import load_option, options
+from omtl.experiment.config import load_option
 from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
-from omtl.experiment.playing import new_learner
-from omtl.experiment.readings import questions
-from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
+from omtl.experiment.playing import new_learner, setting_of
+from omtl.experiment.specs import FOREIGN, AlgorithmSpec, NetworkSpec, SelectionSpec
+from omtl.experiment.unit import Unit
+from omtl.learners.foreign import Foreign
+from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.metrics import METRICS
+from omtl.reference.conformance import CHECKS, PASS, look_at
+from omtl.reference.problems import problem, recorded
+from omtl.util import code
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS
+from omtl.util.paths import ROOT
+from omtl.util.user_folder import VARIABLE
 
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
@@ -72,22 +78,6 @@ def test_differences_are_corrected_for_being_many() -> None:
     assert found["p_holm"]["a"] <= found["p_holm"]["b"] <= 1.0
 
 
-def test_one_repeat_has_no_interval(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It is said so, and the repeat is one."""
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", ["omtl"])
-    experiment = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
-    assert _main.main(["compare", "algorithm=pa", "--only", "pm", *experiment]) == 0
-    out = capsys.readouterr().out
-    assert "1 repeat, seed 0" in out
-    assert out.count("none") == 3  # of each algorithm, and of their difference
-    assert "inf" not in out
-    assert _main.main(["run", "algorithm=pa", *experiment]) == 0
-    assert "(1 repeat, reading as_written" in capsys.readouterr().out
-
-
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
 
 
@@ -107,50 +97,6 @@ def test_a_hyper_parameter_is_set_in_one_way(
     points = composed(words).experiment.points
     for name, values in point.items():
         assert {each[name] for each in points} == set(values)
-
-
-def test_a_hyper_parameter_is_swept(told) -> None:
-    """As Hydra's users type it; each value is played, and the line says which."""
-    words = ("algorithm=dom1", "algorithm.eta=0.1,1", "selection=oracle", *SMALL)
-    lines = [line for line in told("run", "-m", *words).splitlines() if "reading" in line]
-    assert [("'eta': 0.1," in line, "'eta': 1," in line) for line in lines] == [
-        (True, False),
-        (False, True),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("word", "what"),
-    [
-        ("+algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
-        ("algorithm.fixed.eta=0.1", "eta is both in fixed and in grid; set it by algorithm.eta="),
-        ("algorithm.etta=0.1", "no hyper-parameter of algorithm dom1 'etta' (did you mean 'eta'?)"),
-        ("algorithm.b=-5", "b=-5 must be at least 0"),
-        ("algorithm.grid.eta=[-1]", "eta=-1 must be positive"),
-        ("selection.fraction=0", "fraction=0 must be above 0 and at most 1"),
-        ("selection.fraction=2", "fraction=2 must be above 0 and at most 1"),
-        ("protocol.checkpoints=0", "checkpoints=0 must be a positive whole number"),
-    ],
-)
-def test_values_that_are_not_played(word: str, what: str) -> None:
-    """A key in both places, a name that is none, a value out of the declared range."""
-    with pytest.raises(UserError, match=re.escape(what)):
-        experiment = composed(["algorithm=dom1", "selection=prefix", *SMALL, word]).experiment
-        for point in experiment.points:
-            new_learner(experiment.algorithm, point)
-
-
-@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*/readings.yaml")))
-def test_no_answer_is_out_of_range_or_set_twice(path: Path) -> None:
-    """Alone, in any algorithm's config; a config that an answer leaves as it is counts once."""
-    algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
-    asked = questions(path.parent.name).values()
-    patches = [patch for question in asked for patch in question.options.values()]
-    for algorithm in algorithms:
-        configs = [algorithm.patched(patch) for patch in patches]
-        for config in [algorithm, *(config for config in configs if config != algorithm)]:
-            for point in config.points:
-                new_learner(config, point)
 
 
 def config_of(*words: str) -> ComposedRun:
@@ -212,3 +158,108 @@ def test_a_learner_behind_majority_is_warned_of() -> None:
     assert "not Pa" in one[1]
     assert len(notes("pa", "majority")) == 1
     assert len(notes("mine", "majority", metric="auc")) == 1
+
+
+EXAMPLES = ROOT / "examples" / "foreign"
+NAMES = sorted(path.stem for path in (EXAMPLES / "algorithm").glob("*.yaml"))
+
+SGD = "sklearn.linear_model.SGDClassifier"
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the example's folder the user's own."""
+    monkeypatch.setenv(VARIABLE, str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+
+def algorithm(name: str) -> AlgorithmSpec:
+    """Return a config of the example's folder; skip where its package is not there."""
+    if name == "two_layers" and find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    return AlgorithmSpec.named(name)
+
+
+def foreign(target: str, **values: Any) -> Foreign:
+    """Return a learner of a class."""
+    return Foreign.made_of({"_target_": target, **values})
+
+
+def unit(spec: AlgorithmSpec) -> Unit:
+    """Return a small unit of an algorithm."""
+    whole = composed(["dataset=random_walk", "dataset.options.n_examples=20"])
+    return replace(whole, algorithm=spec).experiment.repeats(0, 1)[0]
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_pass_all_checks(name: str) -> None:
+    learner = new_learner(algorithm(name), algorithm(name).points[-1])
+    found = list(look_at(learner))
+    assert len(found) == len(CHECKS)
+    assert [one for one in found if one.result != PASS] == []
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_pa_of_river_is_ours(is_sparse: bool, pooled: bool) -> None:
+    case = problem((30, 20, 25))
+    if is_sparse:
+        case = case.with_rows(sparse.csr_array(case.tasks.X))
+    theirs = foreign("river.linear_model.PAClassifier", C=0.3, learn_intercept=False, pooled=pooled)
+    ours = recorded(PassiveAggressive(0.3, pooled), case).scores
+    assert np.abs(ours).max() > 0.5
+    # p − (1 − p), with p the logistic function of w·x
+    np.testing.assert_allclose(recorded(theirs, case).scores, np.tanh(ours / 2.0), atol=1e-13)
+
+
+def test_features_of_one_example_alone_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They change the norm that a class may divide by; learners of ours are told the norm."""
+    X = sparse.csr_array(np.eye(6, 40) + np.eye(6, 40, 20) + np.outer(np.ones(6), np.eye(40)[39]))
+    tasks = Tasks(X, np.array([1.0, -1.0] * 3), np.repeat([0, 1], 3), ("a", "b"))
+    module = SimpleNamespace(__name__="alone", FILES=(), load=lambda: tasks)
+    for place in ("specs", "unit"):
+        monkeypatch.setattr(f"omtl.experiment.{place}.data_set", lambda _: module)
+    whole = composed(["dataset=spam"])
+    dataset = replace(whole.dataset, name="alone", options={})
+    arguments = {"_target_": "river.linear_model.PAClassifier", "C": 1.0, "learn_intercept": False}
+    theirs = {"name": "pa", "label": "PA", "networked": False, "grid": {}, "fixed": arguments}
+    theirs["learner"] = "omtl.learners.foreign.Foreign"
+    ours = replace(AlgorithmSpec.named("pa"), fixed={"C": 1.0})
+    features = []
+    for each in (ours, AlgorithmSpec.read(theirs)):
+        experiment = replace(whole, algorithm=each, dataset=dataset).experiment
+        features.append(setting_of(experiment.repeats(0, 1)[0]).tasks.X.shape[1])
+    assert features == [1, 40]
+
+
+@pytest.mark.usefixtures("own")
+def test_keys_are_of_the_class_its_arguments_and_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = algorithm("sgd_hinge")
+    others = [
+        spec.patched({"algorithm.*.fixed._target_": "sklearn.linear_model.Perceptron"}),
+        spec.patched({"algorithm.*.fixed.loss": "log_loss"}),
+        algorithm("river_pa"),
+    ]
+    keys = [unit(one).key for one in (spec, *others)]
+    assert len(set(keys)) == len(keys)
+    code._versions.cache_clear()
+    monkeypatch.setattr(code, "version", lambda name: f"another {name}")
+    assert unit(spec).key != keys[0]
+    code._versions.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"_target_": SGD, "eta": 1.0}, "eta is no argument of sklearn"),
+        ({"_target_": "sklearn.linear_model.SGDClassifiers"}, "cannot be imported"),
+        ({"_target_": "sklearn.linear_model.LinearRegression"}, "no partial_fit, no learn_one"),
+    ],
+)
+def test_mistakes_are_one_sentence(values: dict[str, Any], words: str) -> None:
+    spec = replace(AlgorithmSpec.named("pa"), name="mine", learner=FOREIGN)
+    with pytest.raises(UserError, match=f"algorithm mine: .*{words}"):
+        new_learner(spec, values)

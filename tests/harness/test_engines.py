@@ -17,8 +17,7 @@ from miniature import SERIAL, small
 from omtl.compute import engine, workers
 from omtl.compute.engine import BATCH_SECONDS, MOST, Batches
 from omtl.compute.store import Store, StoredRow, packed
-from omtl.compute.workers import BACKENDS
-from omtl.experiment.config import load_option, options, resolve_jobs
+from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
@@ -26,7 +25,8 @@ from omtl.util.paths import ROOT
 from scripts.perceptrons import perceptrons
 
 WORKERS = 2
-slow = pytest.mark.slow
+slow, deep = pytest.mark.slow, pytest.mark.deep
+ON_CLUSTERS = [pytest.param(name, marks=deep) for name in ("dask", "ray")]
 
 
 def parallel(name: str) -> dict[str, Any]:
@@ -37,13 +37,6 @@ def parallel(name: str) -> dict[str, Any]:
 def bits(store: Store, units: list[Unit]) -> list[bytes]:
     """Return the arrays of stored units, to the bit."""
     return [packed(result.arrays) for unit in units if (result := store.load(unit)) is not None]
-
-
-def test_every_option_has_an_engine() -> None:
-    """And every engine an option."""
-    assert {load_option("parallel", name)["backend"] for name in options("parallel")} == set(
-        BACKENDS
-    )
 
 
 @pytest.mark.parametrize("name", ["threads", pytest.param("processes", marks=slow)])
@@ -78,7 +71,7 @@ def kill_a_worker(name: str, store: Store, killed: list[int]) -> None:
 
 @slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["processes", "dask", "ray"])
+@pytest.mark.parametrize("name", ["processes", *ON_CLUSTERS])
 def test_units_of_a_killed_worker_are_done_by_others(
     name: str, store: Store, tmp_path: Path
 ) -> None:
@@ -158,23 +151,6 @@ def test_workers_that_always_die_end_the_run(
     assert store.has(units[0])
 
 
-def test_deaths_with_units_done_in_between_do_not_end_the_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are counted anew when a unit is done."""
-    honest, calls = engine.compute_batch, []
-
-    def die_every_second_time(units: list[Unit], *given: Any) -> Any:
-        calls.append(units)
-        if len(calls) % 2 == 0:
-            raise ConnectionError("gone")
-        return honest(units[:1], *given)
-
-    monkeypatch.setattr(engine, "compute_batch", die_every_second_time)
-    monkeypatch.setattr("omtl.compute.engine.MOST", 1)
-    assert engine.run_units(small("pm").repeats(0, 5), store, SERIAL, quiet=True).computed == 5
-
-
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -225,32 +201,12 @@ def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(
     assert 5 <= len(store.keys()) < 5000
 
 
-@pytest.mark.parametrize("name", ["dask", "ray"])
-def test_an_engine_that_is_not_installed_is_named(
-    name: str, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the command that installs it."""
-    monkeypatch.setitem(sys.modules, "distributed" if name == "dask" else "ray", None)
-    workers.connected.cache_clear()
-    with pytest.raises(UserError, match=f"parallel={name} needs .*engines"):
-        engine.run_units(small("pm").repeats(0, 1), store, parallel(name), quiet=True)
-    workers.connected.cache_clear()
-
-
-@pytest.mark.parametrize("name", ["dask", "ray"])
+@pytest.mark.parametrize("name", ON_CLUSTERS)
 def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> None:
     """With its address."""
     how = {**parallel(name), "address": "127.0.0.1:1"}
     with pytest.raises(UserError, match=f"no cluster of {name} answers at '127.0.0.1:1'"):
         engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True)
-
-
-def test_an_unknown_engine_is_refused(store: Store) -> None:
-    """With those that there are."""
-    with pytest.raises(UserError, match=r"no parallel\.backend 'slurm'; choose from sequential"):
-        engine.run_units(
-            small("pm").repeats(0, 1), store, {**parallel("dask"), "backend": "slurm"}, quiet=True
-        )
 
 
 def units_of(*algorithms: str, repeats: int) -> list[Unit]:
@@ -317,7 +273,7 @@ def test_what_another_run_stores_is_not_computed(
     assert set(outcome.seconds) == {unit.key for unit in units}
 
 
-@slow
+@deep
 @pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
 def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
     """A sweep by a launcher computes what the same sweep without it then only reads."""

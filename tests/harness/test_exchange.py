@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import platform
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -22,10 +20,7 @@ from omtl.compute.exchange import fetched, prune, pull, push
 from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.experiment.unit import Result, Unit
 from omtl.reproduction.pulled import replay_pulled, unit_of_identity
-from omtl.reproduction.verify import SIGNED, CheckedCell, append_rows, refuse_name, signature
-from omtl.util import paths
 from omtl.util.errors import UserError
-from omtl.util.paths import ROOT
 
 
 @pytest.fixture
@@ -192,28 +187,6 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     assert facts["host"]["python"] == platform.python_version()
 
 
-def test_pulled_numbers_are_marked(
-    told: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Below the table, in its meta file, and in what `explain` says; our own are not."""
-    words = ("aklo-table1", "--repeats", "1", "--reading", "as_written")
-    cell = ("aklo-table1", "TOL on Syn1", "--repeats", "1", "--reading", "as_written")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    assert "pulled" not in told("table", words[0], "--cell", cell[1], *words[1:])
-    told("store", "push", str(tmp_path / "units.omtl"))
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "elsewhere"))
-    told("store", "pull", str(tmp_path / "units.omtl"))
-    shown = told("table", words[0], "--cell", cell[1], *words[1:])
-    assert "not computed here but pulled from" in " ".join(shown.split())
-    assert "units.omtl" in told("explain", *cell)
-    words = ("run", "algorithm=pm", "dataset.options.n_examples=20", "repeats=1", "network=ring")
-    assert "pulled from" not in told(*words)
-    told("store", "push", str(tmp_path / "more.omtl"))
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "a third"))
-    told("store", "pull", str(tmp_path / "more.omtl"))
-    assert "not computed here but pulled from" in told(*words)
-
-
 def test_forged_numbers_are_found_by_a_replay(
     store: Store, units: list[Unit], tmp_path: Path
 ) -> None:
@@ -269,18 +242,6 @@ def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) 
         assert path.stat().st_size == 100
 
 
-def test_an_archive_at_an_address(store: Store, units: list[Unit], tmp_path: Path) -> None:
-    """A sentence where nobody answers."""
-    with (
-        pytest.raises(UserError, match="cannot be downloaded"),
-        fetched("http://127.0.0.1:9/units"),
-    ):
-        pass
-    push(units, store, tmp_path / "here")
-    with fetched(str(tmp_path / "here")) as path:
-        assert path == tmp_path / "here"
-
-
 def test_units_of_other_code_are_kept_apart_and_pruned(
     store: Store, units: list[Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,38 +279,3 @@ def test_commands_push_pull_and_prune(
     assert "0 units would be removed, 2 kept" in capsys.readouterr().out
     assert main(["store", "pull", str(tmp_path / "nothing")]) == 2
     assert "nothing cannot be read" in capsys.readouterr().err
-
-
-def test_a_reproduction_is_signed(tmp_path: Path) -> None:
-    """A line that says who found what, where; a name is one line."""
-    row = dict.fromkeys(("table", "dataset", "algorithm", "task", "metric"), "x")
-    row |= {"reading": "as_written", "selection": "oracle"}
-    checks = [
-        CheckedCell(row, "same", "", 1, 1),
-        CheckedCell(row, "different", "repeat 0", 1, 1),
-        CheckedCell(row, "not comparable", "data"),
-    ]
-    append_rows(tmp_path / "log.csv", signature(checks, " Ada Lovelace ", 3))
-    append_rows(tmp_path / "log.csv", signature(checks[:1], "Grace Hopper", 0))
-    one, two = list(csv.DictReader((tmp_path / "log.csv").open()))
-    assert (one["name"], one["same"], one["different"], one["result"]) == (
-        *("Ada Lovelace", "1", "1"),
-        "differs",
-    )
-    assert (two["name"], two["cells"], two["result"]) == ("Grace Hopper", "x", "reproduced")
-    for name in ("", "a\nb"):
-        with pytest.raises(UserError, match="one line"):
-            refuse_name(name)
-
-
-def test_the_log_of_reproductions_is_well_formed() -> None:
-    """Each line has a date, a name, a commit, and counts that belong together."""
-    with (ROOT / "results" / "reproductions.csv").open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        assert tuple(rows.fieldnames or ()) == SIGNED
-        for row in rows:
-            assert row["date"].endswith("Z")
-            assert row["name"].strip() == row["name"] != ""
-            counts = [int(row[kind]) for kind in SIGNED[6:-1]]
-            assert sum(counts) > 0
-            assert row["result"] == ("differs" if counts[2] else "reproduced")

@@ -1,17 +1,35 @@
-"""Files are written whole, or not at all."""
+"""Files are written whole or not at all; jobs side by side; what a process keeps of its host."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import json
+import math
 import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from miniature import small, with_options
+from threadpoolctl import threadpool_info
 
+from omtl.compute import engine
+from omtl.compute.independent_jobs import Job, JobOutcome, run_jobs
+from omtl.compute.store import Store
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, append, write_whole
+from omtl.util.paths import ROOT
+from omtl.util.signals import SIGNALS, ended
+from omtl.util.status import INTERRUPTED, TERMINATED
 
 
 def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,19 +58,6 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         write_whole(tmp_path / "whole", "text")
         assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_is_written_where_there_are_no_locks(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As on file systems of clusters; what may be another's work is left there."""
-    other = tmp_path / f"{IN_WORK}one"
-    other.write_text("half")
-    monkeypatch.setattr(fcntl, "flock", _failing(number))
-    write_whole(tmp_path / "whole", "text")
-    assert (tmp_path / "whole").read_text() == "text"
-    assert sorted(tmp_path.iterdir()) == [other, tmp_path / "whole"]
 
 
 def test_locks_are_asked_for_as_network_disks_want_them(
@@ -106,3 +111,167 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="here cannot be written"):
         write_whole(tmp_path / "here", "text")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
+
+
+THREADS = {"backend": "threading", "jobs": 2}
+ALONE = {"backend": "threading", "jobs": 1}
+
+
+@pytest.mark.parametrize("parallel", [THREADS, ALONE, {"backend": "sequential", "jobs": -1}])
+def test_each_job_ends_in_its_place(parallel: dict[str, object]) -> None:
+    """What is returned, and the fault of what fails."""
+    jobs = [
+        Job("a root", math.sqrt, (4.0,)),
+        Job("no root", math.sqrt, (-4.0,)),
+        Job("a file", (ROOT / "no such file").read_text, ()),
+        Job("a power", pow, (2, 3)),
+    ]
+    root, no_root, file, power = run_jobs(jobs, parallel)
+    assert root == JobOutcome("a root", 2.0)
+    assert (no_root.what, no_root.returned) == ("no root", None)
+    assert no_root.fault.startswith("ValueError: ")
+    assert file.fault.startswith("FileNotFoundError: ")
+    assert power == JobOutcome("a power", 8)
+
+
+def test_what_cannot_be_kept_stops_all() -> None:
+    """As the others could not be kept either."""
+    job = Job("a file", write_whole, (ROOT / "Makefile" / "below a file", b""))
+    for parallel in (THREADS, ALONE):
+        with pytest.raises(WriteError):
+            run_jobs([job, Job("a power", pow, (2, 3))], parallel)
+
+
+def test_a_process_that_dies_is_told() -> None:
+    """Once for each job that has no end."""
+    jobs = [Job("it", signal.raise_signal, (signal.SIGKILL,)), Job("more", os.getpid, ())]
+    died, _ = run_jobs(jobs, THREADS)
+    assert "a process died" in died.fault
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
+)
+def test_a_stop_leaves_the_callers_handlers(number: int, status: int) -> None:
+    """After it, Ctrl-C and SIGTERM do what they did before, a second time too."""
+    left = signal.signal(signal.SIGINT, signal.default_int_handler)  # as another test left it
+    earlier = [signal.getsignal(one) for one in SIGNALS]
+
+    def job() -> int:
+        os.kill(os.getpid(), number)
+        time.sleep(10.0)  # which the signal ends
+        return 0
+
+    try:
+        for _ in range(2):
+            assert ended(job) == status
+            assert [signal.getsignal(one) for one in SIGNALS] == earlier
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if left is None else left)
+
+
+SEEN = """
+import json, os, sys
+import numba, numpy, sklearn, threadpoolctl
+
+def seen():
+    threads = {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()}
+    return dict(os.environ), list(sys.path), numba.config.CACHE_DIR, threads
+
+@numba.njit(cache=True)
+def mine(x):
+    return x + 1
+
+before = seen()
+import MODULE
+after = seen()
+
+@numba.njit(cache=True)
+def mine_after(x):
+    return x + 1
+
+places = [function._cache._cache_path for function in (mine, mine_after)]
+same = before[:-1] == after[:-1] and before[-1].items() <= after[-1].items()
+print(json.dumps([same, places[0] == places[1]]))
+"""
+
+
+@pytest.mark.parametrize("module", ["omtl", "omtl.river"])
+def test_an_import_changes_nothing_in_the_host(module: str, tmp_path: Path) -> None:
+    """Neither its environment, nor its path, threads, or where numba keeps its functions.
+
+    Not even in a folder that is laid out as one of a user's own.
+    """
+    (tmp_path / "algorithm").mkdir()
+    (tmp_path / "algorithm" / "mine.yaml").write_text("name: mine\n")
+    (tmp_path / "look.py").write_text(SEEN.replace("MODULE", module))
+    kept = {"PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home"), "PATH": "/usr/bin"}
+    done = subprocess.run(
+        [sys.executable, "look.py"],
+        cwd=tmp_path,
+        env=kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, True]
+
+
+def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While they run; afterwards the process has what it had."""
+
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    def compute_and_look(unit: Unit) -> Result:
+        meanwhile.extend(threads())
+        return compute(unit)
+
+    meanwhile: list[int] = []
+    monkeypatch.setattr(engine, "compute", compute_and_look)
+    before = threads()
+    how = {"backend": "threading", "jobs": 2}
+    assert engine.run_units(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4
+    assert set(meanwhile) == {1}
+    assert threads() == before
+
+
+SIZES = {"n_tasks": 10, "n_examples": 200, "n_features": 300}
+DATA_BYTES = 8 * 10 * 200 * 300
+
+
+def unit_of(algorithm: str, n_points: int) -> Unit:
+    """Return a unit on data that are large beside a learner's state, loaded and compiled."""
+    experiment = with_options(small(algorithm), **SIZES)
+    unit = experiment.only(list(range(n_points))).unit(seed=0, repeat=0)
+    compute(unit)
+    return unit
+
+
+@pytest.mark.parametrize("algorithm", ["pm", "coml", "dom1"])
+def test_a_unit_holds_the_data_once(algorithm: str) -> None:
+    """However many points its grid has: neither a copy a point, nor the states of all points."""
+    peaks = []
+    for n_points in (1, len(small(algorithm).points)):
+        unit = unit_of(algorithm, n_points)
+        tracemalloc.start()
+        compute(unit)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert DATA_BYTES < peaks[0] < 1.4 * DATA_BYTES
+    assert peaks[1] < 1.4 * DATA_BYTES
+
+
+def test_a_large_data_set_is_played_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the same bits, and without a copy."""
+    unit = unit_of("coml", 2)
+    ordered = compute(unit)
+    monkeypatch.setattr("omtl.data.preparation.LARGE", DATA_BYTES // 2)
+    tracemalloc.start()
+    unordered = compute(unit)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.4 * DATA_BYTES
+    for name, array in ordered.arrays.items():
+        np.testing.assert_array_equal(unordered.arrays[name], array)

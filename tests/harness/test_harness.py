@@ -13,9 +13,7 @@ import pytest
 from miniature import SERIAL, a_rule, small, with_grid
 from small_tables import filled_store, small_table
 
-from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.descriptions import TooSlow
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
@@ -25,7 +23,6 @@ from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import choose_points, numbers_at, scored
 from omtl.tables.writing import as_rows
-from omtl.util.code import _code_of, code_version
 from omtl.util.errors import UserError
 
 BACKENDS = [
@@ -59,18 +56,6 @@ def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) ->
     assert cells["n_repeats"].tolist() == [0] + [2] * (len(cells) - 1)
     play_cells(table, replace(request, slow=True))
     assert set(scored(table, request.store)["n_repeats"]) == {2}
-
-
-def test_rows_and_columns_that_are_too_slow() -> None:
-    """Without columns they are all columns, without rows all rows."""
-    slow = TooSlow(readings=("as_read",), why="", columns=("TDT2",), rows=("ROM-PGD",))
-    assert slow.where == "ROM-PGD on TDT2"
-    assert slow.has("as_read", "TDT2", "ROM-PGD")
-    assert not slow.has("as_read", "TDT2", "COML")
-    assert not slow.has("as_read", "MHC-I", "ROM-PGD")
-    assert not slow.has("as_written", "TDT2", "ROM-PGD")
-    assert replace(slow, columns=()).has("as_read", "MHC-I", "ROM-PGD")
-    assert replace(slow, rows=()).has("as_read", "TDT2", "COML")
 
 
 def test_all_learners_see_the_same_repeats() -> None:
@@ -146,18 +131,6 @@ def test_selection_rules() -> None:
         select(results, points, a_rule("oracel"))
 
 
-def test_a_stream_too_short_for_a_first_part_is_refused() -> None:
-    """A first tenth that would be two thirds of the stream is hindsight."""
-    rule = a_rule("prefix", fraction=0.1)
-    late = fake([[5, 5], [3, 3]], [1, 3])
-    late.arrays["seen"] = np.array([14, 20])
-    with pytest.raises(UserError, match="at 70% of its 20 examples; play more"):
-        select([late], [{"eta": 1}, {"eta": 2}], rule)
-    alone = fake([[5, 5]], [1])
-    alone.arrays["seen"] = np.array([14, 20])
-    assert select([alone], [{}], rule).tolist() == [0]  # there is nothing to choose
-
-
 def test_targets_of_the_oracle() -> None:
     """The fewest mistakes in all, of some tasks, of the worst task, or the most of an array."""
     results = [fake([[0, 6], [4, 4], [6, 1]])]
@@ -171,12 +144,6 @@ def test_targets_of_the_oracle() -> None:
     assert chosen(target="worst_task") == 1
     assert chosen(tasks=[2]) == 2
     assert chosen(most="auc") == 0
-
-
-def test_a_rule_that_needs_what_is_not_measured() -> None:
-    """It is said, with the name of what is lacking."""
-    with pytest.raises(UserError, match="cross_validation needs 'validation'"):
-        select([fake([[1, 1]])], [{}], a_rule("cross_validation"))
 
 
 def test_cross_validation_chooses_for_each_repeat() -> None:
@@ -197,13 +164,6 @@ def test_a_point_that_diverged_is_not_chosen() -> None:
     assert select([result], [{}, {}], a_rule()).tolist() == [1]
 
 
-def test_divergence_is_seen() -> None:
-    """An overflow is counted as diverged and shown as the worst value."""
-    experiment = with_grid(small("pm", perceptron="hinge"), eta=[1e308])
-    result = compute(experiment.unit(0, 0))
-    assert result.arrays["diverged"][0] > 0
-
-
 def test_the_best_of_alternatives_is_taken(tmp_path: Path) -> None:
     """Where a paper prints the best of several algorithms."""
     table = small_table(3)
@@ -212,52 +172,3 @@ def test_the_best_of_alternatives_is_taken(tmp_path: Path) -> None:
     joined = pd.concat([alone, with_columns(alone.head(1), [{"alternatives": others}])])
     *singles, best = scored(joined, filled_store(joined, tmp_path))["ours_mean"]
     assert best == min(singles)
-
-
-def test_code_version_knows_code_from_comment(tmp_path: Path, monkeypatch) -> None:
-    """A comment or docstring keeps stored units valid; a changed line does not."""
-    monkeypatch.setattr("omtl.util.code.PACKAGE", tmp_path / "omtl")
-    package = tmp_path / "omtl"
-    package.mkdir()
-
-    def version(text: str) -> str:
-        (package / "mine.py").write_text(text)
-        _code_of.cache_clear()
-        return code_version("omtl.mine")
-
-    (package / "other.py").write_text("y = 1")
-    base = version("from omtl.other import y\nx = y")
-    assert version('"""Doc."""\nfrom omtl.other import y\n# why\nx = y\n"""What x is."""\n') == base
-    assert version("from omtl.other import y\nx = y + 1") != base
-    (package / "other.py").write_text("y = 2")
-    assert version("from omtl.other import y\nx = y") != base
-    _code_of.cache_clear()
-
-
-@pytest.mark.parametrize("name", ["mine", "omtl.mine"])
-def test_code_version_knows_packages(name: str, tmp_path: Path, monkeypatch) -> None:
-    """A package, one's own or the project's, counts with all that it imports, however it does."""
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path / "own"))
-    monkeypatch.setattr("omtl.util.code.PACKAGE", tmp_path / "omtl")
-    package = tmp_path / ("own" if name == "mine" else "") / Path(*name.split("."))
-    package.mkdir(parents=True)
-    seen = set()
-    for step, whole in (("a", "from .steps import step"), ("b", "from . import steps")):
-        for line in ("1", "2"):
-            (package / "__init__.py").write_text(whole)
-            (package / "steps.py").write_text(f"step = {step!r} * {line}")
-            _code_of.cache_clear()
-            seen.add(code_version(name))
-    _code_of.cache_clear()
-    assert len(seen) == 4
-
-
-def test_a_worker_with_other_code_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A unit is named by the code of who asks; where that differs, nothing is computed."""
-    unit = small("pm").unit(0, 0)
-    assert unit.key
-    assert isinstance(engine.compute_unit(unit), Result)
-    monkeypatch.setattr("omtl.experiment.unit.code_version", lambda _module: "other")
-    done = engine.compute_unit(unit)
-    assert isinstance(done, engine.Failure)
-    assert "has different code or data from the process that requested" in done.reason

@@ -17,6 +17,7 @@ from small_tables import SEARCH, filled_store, small_table, table_of
 
 from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
+from omtl.evidence.hindsight_gap import BestRow, Rows, drawn_repeats, pick, pick_row
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
 from omtl.experiment.readings import Reading
@@ -210,21 +211,6 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
     assert not wanted(filled, NO_HINDSIGHT).is_full(describe("table", "dom-table1"))
 
 
-@pytest.mark.parametrize(
-    ("name", "reading", "rule"),
-    [
-        ("osmtl-table1", "as_written", "cv5"),
-        ("osmtl-table1", "as_published", "cv5_each"),
-        ("omtrsl-table1", "as_published", "cv5_each"),
-    ],
-)
-def test_tables_with_another_honest_rule(name: str, reading: str, rule: str, store: Store) -> None:
-    """It is said which."""
-    with pytest.raises(UserError, match=f"{name} is tuned without hindsight by {rule}, not prefix"):
-        asked = replace(wanted(store, NO_HINDSIGHT), reading=reading)
-        reproduce.reproduce_table(name, asked, Console(quiet=True))
-
-
 def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     """The best own less the best rival, by each rule; the difference is what hindsight gave."""
     proposed = describe("table", "dom-table1").proposed
@@ -258,19 +244,6 @@ def _mean(cell: Any) -> float:
     return cell.ours_mean
 
 
-def test_an_honest_table_has_one_rule() -> None:
-    """Its margin is the same by both."""
-    assert hindsight_gap.rule_without_hindsight("cv5") == "cv5"
-    assert hindsight_gap.rule_without_hindsight("oracle") == NO_HINDSIGHT
-    assert (
-        hindsight_gap.rule_without_hindsight("cv5", Reading.of("osmtl", "as_published"))
-        == "cv5_each"
-    )
-    for name in hindsight_gap.tables():
-        labels = {row.published for row in describe("table", name).rows}
-        assert set(describe("table", name).proposed) <= labels
-
-
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:
     """Rows of other tables stay; a column that was not run in full is left out."""
     path = here / "partial" / "hindsight.csv"
@@ -294,3 +267,40 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     with pytest.raises(UserError, match="--selection prefix"):
         hindsight_gap.write_hindsight_gap(Request(repeats=N, store=Store(tmp_path / "empty")), here)
     assert path.read_bytes() == first
+
+
+def of_places(*means: float) -> list[np.ndarray]:
+    """Return six repeats with these means."""
+    return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
+
+
+def picked(rows: Rows) -> BestRow:
+    """Return the best row on tasks of one data set, where lower is better."""
+    places = [("D", f"task{k}") for k, _ in enumerate(next(iter(rows.values())), start=1)]
+    return pick_row(rows, 1.0, drawn_repeats(rows, places, seed=0))
+
+
+def test_one_rival_for_all_places() -> None:
+    """Of rivals that are each best in one place, the one that is better on the whole is taken."""
+    rivals = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
+    found = picked(rivals)
+    assert found.algorithm == "second"
+    gap = found.means - picked({"own": of_places(5.0, 5.0)}).means
+    np.testing.assert_allclose(gap, 1.0)  # all rows move together here
+    better = pick(np.array([[[0.9, 0.5]], [[0.6, 0.9]]]), sign=-1.0)
+    assert better.tolist() == [1]  # 0.9 / 0.7 + 0.6 / 0.75 against 0.5 / 0.7 + 0.9 / 0.75
+
+
+def test_a_row_that_diverged_is_not_the_best() -> None:
+    """Its mean is infinite; the others count relative to the average of those that did not."""
+    means = np.array([[1.0, 2.0], [np.inf, 3.0], [0.5, 1.0]])
+    assert pick(means, sign=1.0) == 2
+
+
+def test_intervals_know_of_the_picking() -> None:
+    """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
+    rng = np.random.default_rng(0)
+    rivals = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
+    found = picked(rivals)
+    alone = picked({found.algorithm: rivals[found.algorithm]})
+    assert found.means[1:].mean() < alone.means[1:].mean() - 0.05

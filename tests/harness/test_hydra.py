@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hydra.core.utils import JobReturn
 from omegaconf import OmegaConf
 
-from omtl.commands._hydra import NoteSweep, run_hydra
+from omtl.commands._hydra import run_hydra
 from omtl.commands._main import main as omtl
 from omtl.experiment.composition import ComposedRun, composed, values_set_by
 from omtl.experiment.config import load_option, options
 from omtl.experiment.readings import Reading, columns_with
 from omtl.experiment.schema import thawed
-from omtl.experiment.specs import SPECS, AlgorithmSpec, SelectionSpec
+from omtl.experiment.specs import SPECS, AlgorithmSpec
 from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
 
-READINGS = [name for name in options("reading") if Reading.named(name).answers]
+READINGS = [
+    pytest.param(name, marks=[] if name.endswith("/as_published") else [pytest.mark.deep])
+    for name in options("reading")
+    if Reading.named(name).answers
+]
 
 
 def combinations(reading: str) -> list[dict[str, str]]:
@@ -102,7 +104,7 @@ def yaml_text(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...").replace(".inf", "inf")
 
 
-@pytest.mark.parametrize("reading", options("reading"))
+@pytest.mark.parametrize("reading", ["as_written", "dom/as_published", "rom/as_read"])
 def test_cfg_job_is_what_runs(
     reading: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,13 +138,6 @@ def test_an_answer_is_typed() -> None:
     assert composed([]).protocol.settings["run_out"] == "sit_out"
     with pytest.raises(UserError, match="sweeps an answer; write each reading in a file"):
         composed(["reading=dom/as_published", "reading.answers.run_out=again,sit_out"])
-
-
-def test_a_reading_changes_the_rule_too() -> None:
-    """It says for whom hyper-parameters are chosen."""
-    words = ["reading.paper=omtrsl", "+reading.answers.chosen_for=all", "selection=cv5"]
-    assert composed(words).selection.chosen_for == "all"
-    assert SelectionSpec.named("cv5").chosen_for == "each"
 
 
 @pytest.fixture
@@ -196,100 +191,6 @@ def test_a_sweep_ends_with_one_table_of_all_jobs(
         assert table["error"].dtype == float
     order = [line.split()[1] for line in told.out.splitlines() if line[1:2].isdigit()]
     assert order == csv["algorithm"].tolist()
-
-
-def test_a_sweep_of_many_jobs_is_in_their_order(home: Path) -> None:
-    """The tenth job comes after the ninth, not after the first."""
-    margins = [round(0.1 * k, 1) for k in range(11)]
-    words = ",".join(map(str, margins))
-    assert omtl(["run", "-m", "algorithm=pm", f"algorithm.margin={words}", *SMALL]) == 0
-    table = pd.read_csv(one(home, "sweeps/*/*/sweep.csv"))
-    assert table["algorithm.margin"].tolist() == margins
-
-
-def test_a_sweeper_gets_the_number(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the metric that is asked for."""
-    got: list[float] = []
-
-    def noted(_: NoteSweep, job_return: JobReturn, **__: Any) -> None:
-        got.append(job_return.return_value)
-
-    monkeypatch.setattr(NoteSweep, "on_job_end", noted)
-    assert omtl(["run", "-m", "algorithm=pa,pm", *SMALL]) == 0
-    assert omtl(["run", "-m", "algorithm=pa,pm", "metric=nsv", "selection=oracle", *SMALL]) == 0
-    tables = [pd.read_csv(path) for path in sorted(home.glob("sweeps/*/*/sweep.csv"))]
-    assert got == pytest.approx([*tables[0]["error"], *tables[1]["nsv"]])
-
-
-def test_optuna_searches_a_hyper_parameter(home: Path) -> None:
-    """By the number that a run returns, in an interval."""
-    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
-    sweeper = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=1")
-    words = ("algorithm=pm", "algorithm.margin=interval(0,1)", "algorithm.eta=0.1,1")
-    assert omtl(["run", "-m", *sweeper, *words, *SMALL]) == 0
-    table = pd.read_csv(one(home, "sweeps/*/*/sweep.csv"))
-    best = yaml.safe_load(one(home, "sweeps/*/*/optimization_results.yaml").read_text())
-    assert best["best_value"] == pytest.approx(table["error"].min())
-    assert table["algorithm.margin"].nunique() == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["-m", "algorithm=glob(zzz*)"], "algorithm=glob(zzz*) matches no algorithm; choose from"),
-        (["algorithm=pa", "metric=errors", *SMALL], "no metric 'errors' (did you mean 'error'?)"),
-        (["algorithm=pa", "metric=auc", *SMALL], "does not measure auc; it measures error, "),
-        (
-            ["-m", "algorithm=pa,coml", "network=full,ring", *SMALL],
-            "network=full,ring: PA, COML: no learner on a network, so runs on each network are the",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("home")
-def test_what_cannot_be_run_is_told(
-    words: list[str],
-    says: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("omtl.reproduction.record.run_units", None)  # it is told before a play
-    with pytest.raises(SystemExit) if "-m" not in words else nullcontext():
-        assert omtl(["run", *words]) == 2
-    assert says in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--cfg", "job", "-p", "algorithm", "algorithm=coml"], "label: COML"),
-        (["--cfg", "job", "--resolve"], "repeats: 10"),
-        (["--cfg", "hydra"], "omtl.commands._hydra.NoteSweep"),
-        (
-            ["--info", "defaults", "reading=dom/as_published"],
-            "read/algorithm/dom/as_published/random_walk",
-        ),
-        (["--info", "searchpath"], "conf"),
-        (["--hydra-help"], "Hydra"),
-        (["--help"], "--info"),
-    ],
-)
-@pytest.mark.usefixtures("home")
-def test_options_of_hydra_work(
-    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        assert omtl(["run", *words]) == 0
-    except SystemExit as end:
-        assert not end.code
-    assert says in capsys.readouterr().out
-
-
-def test_collecting_nothing_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert omtl(["export", str(home)]) == 2
-    assert "contains no record of a run" in capsys.readouterr().err
-    (home / "result.json").write_text("[]")
-    assert omtl(["export", str(home)]) == 2
-    assert "is not a record of a run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

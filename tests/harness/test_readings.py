@@ -1,11 +1,11 @@
-"""The search of readings, on a table whose numbers are known; and what it finds by luck."""
+"""The search of readings, what it finds by luck, and what is wrong in print."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections import Counter
-from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from described import a_table
 from miniature import AS_WRITTEN
 
 from omtl.commands.audit import readings as command
-from omtl.experiment import new_files
 from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
-from omtl.tables import placebo_test, writing
-from omtl.tables.cells import planned
+from omtl.tables import placebo_test, proofread, writing
+from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
-from omtl.util import user_folder
-from omtl.util.errors import UserError
-from omtl.util.paths import CONF
 
 TABLE = "dom-table1"
 
@@ -80,45 +77,10 @@ def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> Non
     assert found.cells["trial"].tolist() == list(range(len(tried)))
 
 
-@pytest.mark.usefixtures("tried")
-def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
-    begun = Reading(name="elsewhere", paper=None, answers={"first": "worse", "second": "better"})
-    monkeypatch.setattr(
-        Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
-    )
-    assert searched(begin="elsewhere").answers == searched().answers
-
-
-def test_a_search_looks_at_the_papers_judged_cells_alone() -> None:
-    """Without rows that take too long, baselines of ours, and means that are suspect in print."""
-    table = planned("rom-table2", Request("as_written"))
-    compared = search_readings.compared_cells(table, "TDT2")
-    assert set(compared["algorithm"]) == {
-        *("PT-individual", "PT-global", "PA-individual", "PA-global", "Multi-P", "OMTL-B", "COML")
-    }
-    assert all(compared["search"])
-    table = planned("rom-table1", Request("as_written"))
-    compared = search_readings.compared_cells(table, "Synthetic (delta2=12.25)")
-    assert "ROM-RDA" in set(table["algorithm"])
-    assert "ROM-RDA" not in set(compared["algorithm"])
-    assert "ROM-PGD" in set(compared["algorithm"])
-
-
 def asked(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     command.add_options(parser)
     return parser.parse_args([TABLE, *words])
-
-
-def test_options_without_an_effect_are_refused() -> None:
-    """The search begins from --begin, by the table's own rule; and the help tells its repeats."""
-    for words in (["--reading", "as_read"], ["--selection", "prefix"]):
-        with pytest.raises(SystemExit):
-            asked(*words)
-    parser = argparse.ArgumentParser()
-    command.add_options(parser)
-    assert f"per trial; default: {search_readings.REPEATS}\n" in parser.format_help()
 
 
 @pytest.mark.usefixtures("tried")
@@ -137,20 +99,6 @@ def test_only_a_full_search_writes_the_readings(
     kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
     assert kept == searched().answers
     assert (tmp_path / "results" / "readings" / f"{TABLE}.luck.csv").exists()
-
-
-def test_readings_are_written_where_their_paper_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not in conf/ those of one's own, which would then be there twice; none in a package."""
-    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    new_files.make_files("paper", "toy", tmp_path)
-    assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
-    assert search_readings.readings_folder(TABLE) == CONF / "reading" / "dom"
-    monkeypatch.setattr(search_readings, "CHECKOUT", None)
-    assert search_readings.readings_folder("toy-table1") == tmp_path / "reading" / "toy"
-    with pytest.raises(UserError, match="readings of dom are part of an installed package"):
-        search_readings.readings_folder(TABLE)
 
 
 ROWS = [f"row {number}" for number in range(8)]
@@ -197,37 +145,66 @@ def test_a_reading_that_is_right_is_no_luck() -> None:
     assert row["held_out_literal"] == "0.000"
 
 
-def test_trials_that_fit_a_half_each_do_not_hold_on_the_other() -> None:
-    truth = PRINTED["mean"].astype(float).to_numpy()
-    trials = [np.where(np.arange(8) == number, truth, 2.0 * truth) for number in range(8)]
-    rows = placebos_of(trials, [{}, *[{"first": "better"}] * 7])
-    row = rows.iloc[0]
-    assert float(row["searched_half"]) == pytest.approx(0.25)
-    assert row["held_out_half"] == "0.000"
-    pd.testing.assert_frame_equal(rows, placebos_of(trials, [{}, *[{"first": "better"}] * 7]))
+def cells_of(means: np.ndarray, std: str = "0.20") -> list[dict[str, str]]:
+    """Return a published table of error rates, an algorithm a row and a data set a column."""
+    return [
+        {"dataset": f"data {j}", "algorithm": f"row {i}", "task": "all", "metric": "error"}
+        | {"mean": f"{means[i, j]:.2f}", "std": std}
+        for i, j in product(*map(range, means.shape))
+    ]
 
 
-def test_blind_search_has_no_answer_found_by_looking() -> None:
-    """The closest trial is the literal one, where the closer one answers such a question."""
-    truth = PRINTED["mean"].astype(float).to_numpy()
-    asked = ASKED | {"first": replace(ASKED["first"], found="a look at the rows")}
-    trials = [truth * 2.0, truth]
-    rows = placebos_of(trials, [{}, {"first": "better"}], asked).set_index("reading")
-    assert rows.loc["blind", ["trials", "found"]].tolist() == ["1", "0"]
-    assert rows.loc["as_published", "trials"] == "2"
+def found_in(check: str, cells: list[dict[str, str]], **asked: Any) -> set[tuple[str, str]]:
+    """Return the cells that a check finds in a table."""
+    findings = proofread.CHECKS[check](cells, a_table(repeats=10, **asked)).findings
+    return {(one["algorithm"], one["dataset"]) for one in findings}
 
 
-def test_trials_against_the_text_are_luck_of_as_published_alone() -> None:
-    truth = PRINTED["mean"].astype(float).to_numpy()
-    rows = placebos_of([truth * 2.0, truth], [{}, {"second": "better"}]).set_index("reading")
-    assert rows.loc["as_read", ["trials", "found"]].tolist() == ["1", "0"]
-    assert rows.loc["as_published", ["trials", "found"]].tolist() == ["2", "8"]
+def test_a_copied_row_is_found() -> None:
+    """Also with one of its cells changed; rows that are merely close are not."""
+    means = np.random.default_rng(0).uniform(5.0, 20.0, size=(6, 5))
+    assert found_in("repeated row", cells_of(means)) == set()
+    means[4] = means[1] + 0.01
+    both = {(f"row {i}", f"data {j}") for i in (1, 4) for j in range(5)}
+    assert found_in("repeated row", cells_of(means)) == both
+    means[4, 2] += 1.0
+    assert found_in("repeated row", cells_of(means)) == both
+    means[4, 3] += 1.0
+    assert found_in("repeated row", cells_of(means)) == set()
+    # Of means as certain as their last digit it says nothing that they agree.
+    means[4] = means[1]
+    assert found_in("repeated row", cells_of(means, "0.01")) == set()
 
 
-def test_a_record_without_cells_says_how_to_get_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(placebo_test, "RESULTS", tmp_path)
-    with pytest.raises(UserError, match=f"run: omtl audit readings {TABLE}"):
-        placebo_test.write_placebo_test(TABLE)
-    assert placebo_test.placebo_sentences(TABLE, "as_published", tmp_path) == []
+def test_no_count_is_wrongly_called_impossible() -> None:
+    """All means and spreads that three counts of at most four can have, by trying them all."""
+    printed = set()
+    for counts in product(range(5), repeat=3):
+        mean, std = np.mean(counts), np.std(counts, ddof=1)
+        printed.add((f"{mean:.2f}", f"{std:.2f}", f"{std / np.sqrt(3):.2f}"))
+    for mean, std, error in printed:
+        assert count_is_possible(mean, std, 3, 4)
+        assert count_is_possible(mean, error, 3, 4, errors=True)
+        assert count_is_possible(mean, "", 3, 4)
+    called = {
+        (mean, std)
+        for mean, std in product((f"{x / 100:.2f}" for x in range(401)), ("0.58", "0.80"))
+        if count_is_possible(mean, std, 3, 4)
+    }
+    assert called == {(mean, std) for mean, std, _ in printed if std in ("0.58", "0.80")}
+
+
+def test_no_share_is_wrongly_called_impossible() -> None:
+    """All means and spreads of three numbers in steps of 0.05, however they are rounded."""
+    for numbers in product(np.arange(21) / 20, repeat=3):
+        mean, std = np.mean(numbers), np.std(numbers, ddof=1)
+        for digits in (1, 2):
+            assert share_is_possible(f"{mean:.{digits}f}", f"{std:.{digits}f}", 3)
+
+
+def test_a_small_spread_is_found() -> None:
+    """A fifth of that of the other rows is too small for ten runs, a half is not."""
+    cells = cells_of(np.full((8, 3), 20.0))
+    for std, expected in (("0.10", set()), ("0.02", {("row 2", "data 1")})):
+        cells[2 * 3 + 1]["std"] = std
+        assert found_in("small spread", cells) == expected

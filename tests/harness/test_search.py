@@ -1,29 +1,41 @@
-"""A search plays what it says, is resumed, and ends as the full grid would where it keeps all."""
+"""Searches, progressive selection and early ends play what they say."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from miniature import SERIAL
-from small_tables import SEARCH, table_of
+from small_tables import SEARCH, small_table, table_of
 
-from omtl.compute import engine
-from omtl.compute.exchange import pull, push
+from omtl import results
 from omtl.compute.store import CachedStore, Store
-from omtl.experiment.specs import Rung
-from omtl.experiment.unit import Result, Unit
-from omtl.tables.cells import first_cell, planned
-from omtl.tables.plan import describe
-from omtl.tables.play import left_by_search, play_cells, record, stages, units_of
+from omtl.data.preparation import prepared_data
+from omtl.data.streams import Tasks
+from omtl.experiment.selection import as_played, path, select
+from omtl.experiment.specs import Rung, SelectionSpec
+from omtl.experiment.unit import Result
+from omtl.learners.passive_aggressive import PassiveAggressive
+from omtl.measures.metrics import METRICS
+from omtl.measures.sequential import reach_of_rest
+from omtl.protocols.cumulative import play_grid
+from omtl.protocols.setting import Setting
+from omtl.tables.cells import PLACE, first_cell
+from omtl.tables.plan import descriptions
+from omtl.tables.play import left_by_search, play_cells, record, stages
 from omtl.tables.request import Request
-from omtl.tables.scoring import scored
+from omtl.tables.scoring import numbers_at, scored
 from omtl.tables.search_cost import COST, cost_of
-from omtl.tables.writing import as_rows
-from omtl.util.errors import UserError
+from omtl.tables.settled import ALL_PLAYED, FIRST, GROWTH, SETTLED, is_settled, play_until_settled
+from omtl.tables.verdict import JUDGED, STD, PrintedNumber, difference
 
 
 def asked(store: Store) -> Request:
@@ -53,23 +65,6 @@ def test_rungs_are_played_as_said(store: Store) -> None:
     cell = first_cell(scored(table, store))
     assert cell.values.size == 3
     assert cell.params in first_cell(table).experiment.points
-
-
-def test_a_pushed_search_need_not_be_played_again(store: Store, tmp_path: Path) -> None:
-    """All its rungs travel, so that the store that pulls them has the table's number."""
-    table = table_of(SEARCH, repeats=3)
-    play_cells(table, asked(store))
-    assert (
-        push(units_of(table, CachedStore(store), every=True), store, tmp_path / "units")
-        == 1 + 2 + 3
-    )
-    other = Store(tmp_path / "other")
-    pull(tmp_path / "units", other)
-    assert play_cells(table, asked(other)).computed == 0
-    ours, theirs = scored(table, store), scored(table, other)
-    assert as_rows(theirs).equals(as_rows(ours))
-    assert set(ours["pulled_from"]) == {""}
-    assert set(theirs["pulled_from"]) == {str(tmp_path / "units")}
 
 
 def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
@@ -109,21 +104,6 @@ def test_a_rung_of_whole_repeats_is_of_the_full_grid(store: Store) -> None:
     assert play_cells(table_of(first, repeats=2), asked(store)).computed == 0
 
 
-def test_a_search_may_be_requested_of_any_table() -> None:
-    """It is then no run whose results are in git."""
-    request = Request("as_written", 2, search="repeats")
-    cells = planned("dom-table1", request)
-    assert {search.name for search in cells["search"]} == {"repeats"}
-    assert not request.is_published(describe("table", "dom-table1"))
-
-
-def test_small_grids_are_played_in_full(store: Store) -> None:
-    """Below `from_points` there are no rungs."""
-    table = table_of(replace(SEARCH, from_points=13), repeats=2)
-    assert play_cells(table, asked(store)).computed == 2
-    assert record(table, store).empty
-
-
 def test_what_a_search_costs(store: Store) -> None:
     """The search never ends better than the full grid, and plays less."""
     rows = cost_of(table_of(None, repeats=3), SEARCH, asked(store))
@@ -153,20 +133,172 @@ def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) 
     assert (cell.verdict, cell.why) == ("missing", "the search is not done")
 
 
-def test_a_unit_that_fails_is_tried_once_and_its_reason_is_told(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A rung that fails ends the search; nothing is asked for twice."""
-    tried: list[str] = []
+RULE = SelectionSpec.named("progressive")
 
-    def refuse(unit: Unit) -> Result:
-        tried.append(unit.key)
-        raise UserError("no such data")
 
-    monkeypatch.setattr(engine, "compute", refuse)
-    table = pd.concat([table_of(SEARCH, repeats=2), table_of(None, "pm", repeats=2)])
-    outcome = play_cells(table, asked(store))
-    assert len(tried) == len(set(tried)) == len(outcome.failed) == 1 + 2
-    cells = scored(table, store, outcome.failed)
-    assert cells["verdict"].iloc[0] == "missing"
-    assert cells["why"].tolist() == ["no such data", "no such data"]
+def drawn(seed: int, n_points: int, n_checkpoints: int, by_task: bool) -> Result:
+    """Return random mistakes of a grid on three tasks, which end at different times."""
+    rng = np.random.default_rng(seed)
+    came = rng.integers(1, 6, size=(n_checkpoints, 3))
+    wrong = rng.binomial(came, 0.4, size=(n_points, n_checkpoints, 3))
+    at, seen = wrong.cumsum(axis=1), came.cumsum(axis=0)
+    arrays: dict[str, Any] = {
+        "mistakes": at[:, -1],
+        "examples": seen[-1],
+        "seen": seen.sum(axis=1),
+        "checkpoint_mistakes": at.sum(axis=2),
+        "updates": at[:, -1],
+        "diverged": np.zeros(n_points, dtype=int),
+    }
+    more = {"checkpoint_by_task": at, "seen_by_task": seen} if by_task else {}
+    return Result(arrays | more, {})
+
+
+def number(result: Result, metric: str = "mistakes", task: str = "all") -> float:
+    """Return what the rule reports."""
+    chosen = select([result], [{}] * len(result.arrays["diverged"]), RULE)
+    return float(numbers_at([result], chosen, metric, RULE, task)[0])
+
+
+cases = given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 12), st.booleans())
+quickly = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+
+
+@quickly
+@cases
+def test_it_is_the_sum_over_the_stretches(seed: int, n: int, c: int, by_task: bool) -> None:
+    """As a loop counts it: one point makes its plain number, and no path is out of range."""
+    result = drawn(seed, n, c, by_task)
+    at = result.arrays["checkpoint_mistakes"]
+    total, point = at[n // 2, 0], n // 2
+    for k in range(1, c):
+        point = min(range(n), key=lambda p, k=k: at[p, k - 1])
+        total += at[point, k] - at[point, k - 1]
+    assert number(result) == total
+    assert number(result, "error") == pytest.approx(100.0 * total / result.arrays["seen"][-1])
+    assert select([result], [{}] * n, RULE).tolist() == [point]
+    made = np.diff(at, axis=1, prepend=0)
+    assert made.min(axis=0).sum() <= total <= made.max(axis=0).sum()
+    if n == 1:
+        assert total == result.arrays["mistakes"].sum()
+    if by_task:
+        tasks = [number(result, task=f"task{k}") for k in (1, 2, 3)]
+        assert sum(tasks) == total
+        ace = np.mean(100.0 * np.array(tasks) / result.arrays["examples"])
+        assert number(result, "ace") == pytest.approx(ace)
+    curve = as_played(result, point, RULE).arrays["checkpoint_mistakes"][point]
+    assert curve[-1] == total
+
+
+@pytest.mark.parametrize("rule", [{}, {"target": "worst_task"}, {"tasks": (2,)}])
+def test_it_does_not_look_ahead(rule: dict[str, Any]) -> None:
+    """Labels after a checkpoint change nothing of what was chosen before."""
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(90, 4)), np.repeat(np.arange(3), 30)
+    y = np.where(X @ rng.normal(size=4) + rng.normal(size=90) > 0.0, 1.0, -1.0)
+
+    def played(labels: np.ndarray) -> tuple[Setting, Result]:
+        tasks = prepared_data(Tasks(X, labels, task, ("a", "b", "c")))
+        protocol = {"stream": "rounds", "checkpoints": 10, "by_task": True}
+        setting = Setting(tasks, protocol, {}, lambda *_, **__: np.random.default_rng(1))
+        learners = [PassiveAggressive(C=C) for C in (1e-3, 1e-2, 0.1, 1.0)]
+        return setting, Result(play_grid(learners, setting), {})
+
+    setting, result = played(y)
+    before = path(result, replace(RULE, **rule))
+    assert len(set(before.tolist())) > 1
+    for k, seen in enumerate(result.arrays["seen"][:-1]):
+        later = setting.stream.example[seen:]
+        flipped = y.copy()
+        flipped[later] *= -1.0
+        after = path(played(flipped)[1], replace(RULE, **rule))
+        np.testing.assert_array_equal(after[: k + 2], before[: k + 2])
+
+
+def test_a_point_that_diverges_is_left() -> None:
+    """An error of NaN is never the smallest, and is infinite where the path met it."""
+    result = drawn(0, 2, 3, by_task=False)
+    result.arrays["checkpoint_absolute"] = np.array([[1.0, np.nan, np.nan], [2.0, 3.0, 5.0]])
+    rule = SelectionSpec.named("progressive_absolute")
+    assert path(result, rule).tolist() == [1, 0, 1]
+
+
+def test_bound_on_the_rest_holds_for_all_numbers_of_plays_at_once() -> None:
+    """Of 2,000 runs, whose deviation is unknown, at most 5 % leave it anywhere on their way."""
+    rng, total, left = np.random.default_rng(0), 40, 0
+    for _ in range(2000):
+        numbers = rng.normal(size=total)
+        left += any(
+            abs(numbers[:n].mean() - numbers.mean())
+            > reach_of_rest(float(numbers[:n].std(ddof=1)), n, total, error=0.05)
+            for n in range(2, total)
+        )
+    assert 0 < left <= 0.05 * 2000
+
+
+def test_bound_is_nothing_once_all_are_played_and_infinite_after_one() -> None:
+    """It shrinks in between."""
+    bounds = [reach_of_rest(1.0, n, 30, error=0.01) for n in range(1, 31)]
+    assert bounds[0] == np.inf
+    assert bounds[-1] == 0.0
+    assert bounds == sorted(bounds, reverse=True)
+
+
+def published_cells() -> Iterator[tuple[PrintedNumber, np.ndarray, bool]]:
+    """Yield the compared cells of the closest reading: print, our numbers, whether drawn."""
+    for table in descriptions("table"):
+        numbers = dict(iter(results.repeats(table).groupby(PLACE)["value"]))
+        rows = results.cells(table)
+        for row in rows[rows["verdict"].isin(JUDGED)].to_dict("records"):
+            std = "" if pd.isna(row["published_std"]) else str(row["published_std"])
+            printed = PrintedNumber(
+                *(str(row["published_mean"]), std),
+                *(row["published_spread"] or STD, int(row["published_repeats"])),
+                METRICS[row["metric"]].scale,
+            )
+            place = tuple(row[name] for name in PLACE)
+            yield printed, numbers[place].to_numpy(), row["n_draws"] > 1
+
+
+@pytest.mark.repository
+def test_verdicts_agree_with_those_of_all_published_repeats() -> None:
+    """In at least 98 % of the cells, after a shuffle of each cell's repeats; it saves a third."""
+    rng, same, played, in_all = np.random.default_rng(1), [], 0, 0
+    for printed, numbers, drawn in published_cells():
+        shuffled, count = rng.permutation(numbers), FIRST
+        while count < numbers.size:
+            if is_settled(printed, shuffled[:count], numbers.size, drawn):
+                break
+            count = math.ceil(GROWTH * count)
+        seen = shuffled[:count]
+        one, other = (
+            difference(printed, each.mean(), each.std(ddof=1), each.size, drawn).word
+            for each in (seen, numbers)
+        )
+        same.append(one == other)
+        played, in_all = played + seen.size, in_all + numbers.size
+    assert len(same) > 400
+    assert np.mean(same) >= 0.98
+    assert played < 0.7 * in_all
+
+
+def test_table_stops_early_where_nothing_is_open(tmp_path: Path) -> None:
+    """Far from print a few repeats suffice; near a border all are played; twice the same."""
+    cells = small_table(repeats=12)
+    cells = cells[cells["algorithm"].isin(["PM", "PA"])]
+    request = Request("as_written", "auto", parallel=SERIAL, store=Store(tmp_path / "one"))
+    far = cells.assign(published_mean="1.00", published_std="0.10")
+    found, outcome = play_until_settled(far, request)
+    assert set(found["stopped"]) == {SETTLED}
+    assert set(found["verdict"]) == {"off"}
+    assert (found["n_repeats"] < 12).all()
+    assert list(found["algorithm"]) == list(far["algorithm"])
+    assert outcome.computed > 0
+    border = found["ours_mean"].mean() / 1.1
+    near = cells.assign(published_mean=f"{border:.4f}", published_std="0.01")
+    again, _ = play_until_settled(near, request)
+    assert ALL_PLAYED in set(again["stopped"])
+    elsewhere = Request("as_written", "auto", parallel=SERIAL, store=Store(tmp_path / "two"))
+    once_more, _ = play_until_settled(far, elsewhere)
+    for one, other in zip(found["values"], once_more["values"], strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from described import a_table
 
 from omtl.commands._main import main
-from omtl.experiment.config import options
-from omtl.experiment.descriptions import Question
 from omtl.reproduction.explain import cell_names_in
 from omtl.site import text
 from omtl.site.build import build
-from omtl.site.papers import CLOSED, IN_PART, OPEN, badges
 from omtl.site.sources import Sources
 from omtl.tables.cells import planned
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED
-from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
 from omtl.util.status import WRONG_USE
@@ -173,60 +167,12 @@ def test_the_atlas_has_all_compared_cells_and_leads_to_them(
         assert row["low"] <= row["delta"] <= row["high"]
 
 
-def test_the_search_knows_pages_claims_and_questions(
-    site: Path, taken_apart: dict[str, Page]
-) -> None:
-    entries = data_of(site, "search")
-    addresses = [one["to"] for one in entries]
-    assert set(taken_apart) <= set(addresses)
-    assert sum(one.startswith("claims.html#") for one in addresses) > 50
-    assert any("sentiment" in one["text"].lower() for one in entries if "text" in one)
-
-
 def test_the_same_results_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
     build(tmp_path / "again")
     names = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
     assert names == {p.relative_to(tmp_path / "again") for p in (tmp_path / "again").rglob("*.*")}
     for name in names:
         assert (site / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
-
-
-def test_baselines_of_ours_are_shown_but_not_counted(site: Path) -> None:
-    front = (site / "index.html").read_text(encoding="utf-8")
-    [bar] = set(re.findall(r'aria-label="dom-table1, as written: ([^"]*)"', front))
-    kept = pd.read_csv(RESULTS / "reproduced" / "dom-table1.csv")
-    counted = (kept["reading"] == "as_written") & kept["published_mean"].notna()
-    assert "ours" not in bar
-    assert sum(map(int, re.findall(r"\d+", bar))) == counted.sum()
-    cells = data_of(site, "table-dom-table1.as-written-by-prefix")["cells"].values()
-    [cell] = [one for one in cells if one["place"] == "AROW on MHC-I"]
-    assert cell["verdict"] == "ours"
-    assert "printed" not in cell
-    assert "--selection prefix" in cell["command"]
-
-
-def test_a_paper_learner_and_kind_of_stream_of_ones_own_appear(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "algorithm").mkdir()
-    config = "name: mine\nlabel: Mine\nlearner: omtl.learners.perceptron.Perceptron\n"
-    config += "networked: false\nfixed: {}\ngrid: {eta: [1.0]}\n"
-    (tmp_path / "algorithm" / "mine.yaml").write_text(config, encoding="utf-8")
-    paper = tmp_path / "experiments" / "mine"
-    paper.mkdir(parents=True)
-    (paper / "README.md").write_text("# MINE: a paper\n\nAuthors.\n\nIts lead.\n", encoding="utf-8")
-    (paper / "paper.yaml").write_text("{}\n", encoding="utf-8")
-    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    folder = tmp_path / "results" / "board"
-    shutil.copytree(RESULTS / "board", folder)
-    data = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
-    data.assign(kind="weather").to_csv(folder / "data.csv", index=False)
-    assert "mine" in options("algorithm")
-    site = build(tmp_path / "site", results=tmp_path / "results").parent
-    assert "Its lead." in (site / "paper-mine.html").read_text(encoding="utf-8")
-    assert "Mine" in (site / "learners.html").read_text(encoding="utf-8")
-    board = (site / "board.html").read_text(encoding="utf-8")
-    assert board.count("<td>weather</td>") == len(data)
 
 
 def test_the_folder_is_replaced_only_if_it_is_a_site(
@@ -252,37 +198,3 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(
     assert (other / "thesis.tex").read_text() == "of many years"
     with pytest.raises(UserError, match="is a file"):
         build(other / "thesis.tex", results=tmp_path / "results")
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("w_i^j + η", "w<sub>i</sub><sup>j</sup> + η"),
-        ("(B⁻¹)_{j,k}", "(B⁻¹)<sub>j,k</sub>"),
-        ("O(n_tasks · nonzeros)", "O(n_tasks · nonzeros)"),
-        (
-            "2^(m+1) < Σ_{j ≤ 2^m} α_j",
-            "2<sup>(m+1)</sup> &lt; Σ<sub>j ≤ 2<sup>m</sup></sub> α<sub>j</sub>",
-        ),
-    ],
-)
-def test_indices_and_powers_are_set(written: str, shown: str) -> None:
-    assert text.symbols(written) == shown
-
-
-REAL = {"published": "A", "dataset": "landmine"}
-STAND_IN = {"published": "A", "dataset": "spam3", "kind": "substitute"}
-
-
-@pytest.mark.parametrize(
-    ("columns", "state"), [([REAL], OPEN), ([STAND_IN], CLOSED), ([REAL, STAND_IN], IN_PART)]
-)
-def test_openness_follows_from_tables_readings_and_program(columns: list[dict], state: str) -> None:
-    """A grid that a reading sets was not printed."""
-    found = {one.what: one.state for one in badges("dom", [a_table(columns=columns)], {})}
-    assert found == {"program": CLOSED, "data": state, "grids": OPEN}
-    choices = {"as_is": {}, "one": {"algorithm.pa.grid": {"C": [1.0]}}}
-    about = {"asks": "?", "says": "", "literal": "as_is", "columns": (), "options": choices}
-    asked = {"tuning": Question(**about, support={"one": "silent"})}
-    grids = {one.what: one for one in badges("amtl", [], asked)}["grids"]
-    assert (grids.state, grids.why) == (CLOSED, "1 open question: tuning")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from omtl.evidence.board import ranking, read_cells
-from omtl.figures.numbers import drawn_rows
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.verdict import JUDGED
 from omtl.util.paths import RESULTS
@@ -126,23 +124,6 @@ def test_a_cell_opens_and_closes_by_keyboard_and_the_address_follows(visit: Brow
 
 
 @pytest.mark.browser
-def test_an_address_opens_a_cell_of_another_reading(visit: Browser) -> None:
-    browser = visit("table-dom-table1.html#as-written-0")
-    assert "as_written" in opened(browser).text
-    assert browser.find_element(By.ID, "as-written").is_displayed()
-    assert not browser.find_element(By.ID, "as-published").is_displayed()
-
-
-@pytest.mark.browser
-def test_verdicts_are_picked_out(visit: Browser) -> None:
-    browser = visit("table-dom-table1.html#as-written")
-    view = browser.find_element(By.ID, "as-written")
-    view.find_element(By.CSS_SELECTOR, "button[data-verdict=off]").send_keys(Keys.SPACE)
-    bright = view.find_elements(By.CSS_SELECTOR, ".cell:not(.dim)")
-    assert len(bright) == len(view.find_elements(By.CSS_SELECTOR, ".cell.off")) > 0
-
-
-@pytest.mark.browser
 def test_the_atlas_is_filtered_and_leads_to_a_cell(visit: Browser) -> None:
     browser = visit("atlas.html?paper=dom&view=as_written")
     wait_for(browser, "#atlas li:not([hidden])")
@@ -157,48 +138,6 @@ def test_the_atlas_is_filtered_and_leads_to_a_cell(visit: Browser) -> None:
     words = items[0].find_element(By.TAG_NAME, "a").text.splitlines()[0]
     browser.execute_script("arguments[0].click()", items[0].find_element(By.TAG_NAME, "a"))
     assert words in opened(browser).text
-
-
-@pytest.mark.browser
-def test_the_search_finds_pages_and_claims(visit: Browser) -> None:
-    browser = visit("claims.html")
-    browser.find_element(By.CSS_SELECTOR, ".search input").send_keys("AKLO Sum lowest")
-    wait_for(browser, ".search li a")
-    found = browser.find_elements(By.CSS_SELECTOR, ".search li a")
-    assert any("aklo-sum-lowest" in (one.get_attribute("href") or "") for one in found)
-
-
-@pytest.mark.browser
-def test_claims_are_filtered_and_sorted(visit: Browser) -> None:
-    ledger = pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False)
-    browser = visit("claims.html?paper=dom")
-
-    def shown() -> int:
-        rows = browser.find_elements(By.CSS_SELECTOR, "#ledger > tbody > tr")
-        return sum(row.is_displayed() for row in rows)
-
-    dom = ledger[ledger["paper"] == "dom"]
-    assert shown() == len(dom) > 0
-    form = browser.find_element(By.CSS_SELECTOR, "form.filters")
-    form.find_element(By.NAME, "outcome").send_keys("holds")
-    assert shown() == (dom["as_published"] == "holds").sum() > 0
-    form.find_element(By.NAME, "reading").send_keys("as written")
-    assert shown() == (dom["as_written"] == "holds").sum() > 0
-    assert form.find_element(By.CSS_SELECTOR, ".count").text == f"{shown()} of {len(ledger)}"
-    form.find_element(By.NAME, "text").send_keys("no claim says this")
-    assert shown() == 0
-    assert browser.find_element(By.CSS_SELECTOR, ".nothing").is_displayed()
-
-    browser = visit("claims.html")
-    assert not browser.find_elements(By.CSS_SELECTOR, "#ledger .comparisons button")
-    heads = browser.find_elements(By.CSS_SELECTOR, "#ledger > thead th")
-    effect = next(h for h in heads if h.text.startswith("least effect"))
-    effect.find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
-    cells = browser.find_elements(By.CSS_SELECTOR, "#ledger > tbody > tr > td:last-child")
-    values = [float(cell.text) for cell in cells if cell.text]
-    assert values == sorted(values)
-    assert len(values) > 10
-    assert effect.get_attribute("aria-sort") == "ascending"
 
 
 @pytest.mark.browser
@@ -227,27 +166,6 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     browser.execute_script("arguments[0].click()", number)
     assert "dataset=drifting_tasks protocol=given_order" in opened(browser).text
     assert not browser.get_log("browser")
-
-
-@pytest.mark.browser
-def test_colours_follow_the_system_and_the_button(visit: Browser) -> None:
-    def ground(browser: webdriver.Chrome) -> int:
-        colour = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
-        return sum(map(int, re.findall(r"\d+", colour)[:3]))
-
-    assert ground(visit("index.html", dark=True)) < 150
-    browser = visit("index.html")
-    assert ground(browser) > 600
-    button = browser.find_element(By.CSS_SELECTOR, ".theme")
-    button.send_keys(Keys.ENTER)
-    assert ground(browser) < 150
-    assert button.get_attribute("aria-label") == "Colours: dark"
-    assert ground(visit("claims.html")) < 150
-    for told in ("light", "as set in the system"):
-        button = browser.find_element(By.CSS_SELECTOR, ".theme")
-        button.send_keys(Keys.ENTER)
-        assert button.get_attribute("aria-label") == f"Colours: {told}"
-        assert ground(browser) > 600
 
 
 CONTRAST = """
@@ -308,31 +226,3 @@ def test_no_page_is_wider_than_a_phone_or_raises_errors(visit: Browser, site: Pa
         assert width <= PHONE[0], path.name
         faults = [e for e in browser.get_log("browser") if e["level"] == "SEVERE"]
         assert not faults, (path.name, faults)
-
-
-@pytest.mark.browser
-def test_the_first_column_stays_when_a_table_is_scrolled(visit: Browser) -> None:
-    browser = visit("table-osmtl-table1.html", PHONE)
-    head = browser.find_element(By.CSS_SELECTOR, "#as-published .result tbody th")
-    before = head.rect["x"]
-    browser.execute_script("arguments[0].closest('.scroll').scrollLeft = 300", head)
-    assert head.rect["x"] == pytest.approx(before, abs=1)
-
-
-@pytest.mark.browser
-def test_charts_are_read_by_keyboard_and_lines_hidden(visit: Browser) -> None:
-    browser = visit("figure-dom-fig2.html")
-    place = browser.find_element(By.CSS_SELECTOR, "[data-charts]")
-    browser.execute_script("arguments[0].scrollIntoView()", place)
-    wait_for(browser, ".panel")
-    panel = browser.find_element(By.CSS_SELECTOR, ".panel")
-    chart = panel.find_element(By.CSS_SELECTOR, "svg.lines")
-    browser.execute_script("arguments[0].focus()", chart)
-    browser.switch_to.active_element.send_keys(Keys.END)
-    drawn = pd.DataFrame(drawn_rows(RESULTS / "figures" / "dom-fig2.csv"))
-    last = drawn[(drawn["panel"] == "a") & (drawn["label"] == "PM")].iloc[-2]
-    told = panel.find_element(By.CSS_SELECTOR, ".readout").text
-    assert told.startswith("examples 8,000")
-    assert f"PM {float(last['y']):.4g}" in told
-    panel.find_element(By.CSS_SELECTOR, ".key button").send_keys(Keys.ENTER)
-    assert "PM " not in panel.find_element(By.CSS_SELECTOR, ".readout").text

@@ -24,7 +24,7 @@ from omtl.compute import engine, exchange
 from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
-from omtl.util.errors import UserError, WriteError
+from omtl.util.errors import WriteError
 from omtl.util.paths import ROOT
 
 FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host": {}}
@@ -226,14 +226,6 @@ def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     assert store.load(unit) is None
     with pytest.raises(WriteError, match=f"{FILE} cannot be written"):
         store.add([StoredRow.of(unit, Result({}, FACTS))])
-
-
-def test_a_store_that_cannot_be_read_is_reported(store: Store, units: list[Unit]) -> None:
-    """In a sentence that names it."""
-    store.path.rename(store.path.with_suffix(".aside"))
-    store.path.mkdir()
-    with pytest.raises(UserError, match=f"{FILE} cannot be"):
-        Store(store.folder).load(units[0])
 
 
 def test_reading_makes_no_store(store: Store) -> None:

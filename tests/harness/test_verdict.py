@@ -170,20 +170,22 @@ def test_nothing_to_compare_is_missing() -> None:
     assert judge(replace(SURE, delta=9.0)) == OFF
 
 
-def test_a_spread_is_judged_where_there_are_two() -> None:
-    """The ratio to what is printed and its F test; nothing where one is lacking or 0."""
-    printed = PrintedNumber("10.0", "0.50", STD, 10)
-    found = spreads(printed, 0.5, 10)
-    assert found is not None
-    assert found == pytest.approx((1.0, 1.0))
-    assert spreads(printed, 0.0, 10) is None
-    assert spreads(printed, 0.5, 1) is None
-    assert spreads(replace(printed, std=""), 0.5, 10) is None
-
-
 @given(differences)
 def test_the_interval_lies_about_the_difference(found: Difference) -> None:
     """As far below as above it."""
     assert found.low <= found.delta <= found.high
     assert found.high - found.delta == pytest.approx(found.delta - found.low)
     assert found.high - found.low == pytest.approx(2.0 * found.reach)
+
+
+def test_spreads_by_hand() -> None:
+    """The F test compares deviations of single runs, whichever of the two the ± is."""
+    printed = PrintedNumber("10.0", "0.50", STD, 10)
+    assert spreads(printed, 0.5, 10) == pytest.approx((1.0, 1.0))
+    ratio, p = spreads(printed, 1.5, 10) or (0.0, 0.0)
+    assert ratio == pytest.approx(3.0)
+    assert p == pytest.approx(2 * stats.f.sf(9.0, 9, 9))
+    error = PrintedNumber("10.0", "0.50", STANDARD_ERROR, 9)
+    assert spreads(error, 1.5, 9) == pytest.approx((3.0, 1.0))
+    assert spreads(PrintedNumber("10.0", "", STD, 10), 0.5, 10) is None
+    assert spreads(printed, 0.0, 10) is None

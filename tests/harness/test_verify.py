@@ -1,4 +1,4 @@
-"""Results in git are verified from nothing, to the last digit, and a tampered one is found."""
+"""Results in git are verified from nothing, to the last digit; a tampered one is found."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from small_tables import filled_store, small_table
 
-from data_fetchers.fetch import DataMissing
 from omtl.commands import _main
-from omtl.compute import engine
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.specs import SearchSpec
-from omtl.experiment.unit import Result
-from omtl.measures.metrics import METRICS
 from omtl.reproduction import verify
-from omtl.reproduction.verify import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, check_cell, draw_cells
+from omtl.reproduction.verify import (
+    CLOSE,
+    DIFFERENT,
+    NOT_COMPARABLE,
+    PLACE,
+    RESULTS_OF,
+    SAME,
+    CheckedCell,
+    check_cell,
+    draw_cells,
+    signature,
+)
 from omtl.tables.cells import place_of, with_columns
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import runs_of, with_results
@@ -32,7 +38,6 @@ from omtl.tables.writing import as_rows, raw_repeats, write_rows
 from omtl.util import host
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.status import WRONG_USE
 
 DOM = ["dom-table1"]
 
@@ -109,19 +114,6 @@ def test_cells_are_drawn_by_the_seed(results: Path) -> None:
     assert len(firsts) == 2
     with pytest.raises(UserError, match="omtl table TABLE"):
         draw_cells(results, ["rom-table1"], 1, 0)
-
-
-def test_drawn_cells_are_spread_over_the_tables() -> None:
-    """One of each table that has more than times, then another of each."""
-    tables = list(descriptions("table"))
-    n = len({row["table"] for _, row in draw_cells(RESULTS, tables, 10**6, 0)})
-    assert n >= 5
-    found = [row["table"] for _, row in draw_cells(RESULTS, tables, 2 * n, 0)]
-    assert len(set(found[:n])) == n
-    assert sorted(found[:n]) == sorted(found[n:])
-    metrics = {row["metric"] for _, row in draw_cells(RESULTS, ["osmtl-table1"], 10**6, 0)}
-    assert metrics
-    assert not any(METRICS[name].timing for name in metrics)
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "processes"])
@@ -221,26 +213,6 @@ def test_other_data_are_told(results: Path) -> None:
     assert "repeat 0: other data" in done.detail
 
 
-def test_what_cannot_be_compared(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without repeats beside the table, the chosen point, or the data."""
-    run, row = draw_cells(results, DOM, 1, 0)[0]
-    assert check_cell(run, {**row, "params": '{"eta": -1}'}, 0).result == NOT_COMPARABLE
-    with pytest.raises(UserError, match="has no cell Synthetic, nobody"):
-        run.repeats["Synthetic", "nobody", "all", "error"] = np.ones(3)
-        check_cell(run, {**row, "algorithm": "nobody"}, 0)
-
-    def missing(_unit: Any) -> Result:
-        raise DataMissing("no file")
-
-    monkeypatch.setattr(verify, "compute", missing)
-    monkeypatch.setattr(engine, "compute", missing)
-    done = check_cell(run, row, 0)
-    assert (done.result, done.detail) == (NOT_COMPARABLE, "no file")
-    (results / "reproduced" / "dom-table1.as_written.repeats.csv").unlink()
-    done = check_cell(*draw_cells(results, DOM, 1, 0)[0], 0)
-    assert (done.result, done.detail) == (NOT_COMPARABLE, "the repeats beside the table")
-
-
 def test_the_command_signs_off(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,23 +231,6 @@ def test_the_command_signs_off(
     assert set(rows["commit"]) == {"abc"}
     assert rows["seed"].tolist() == ["0", "0", "3"]
     assert (rows["packages"].str.contains("numpy ")).all()
-
-
-@pytest.mark.usefixtures("results")
-def test_a_name_that_cannot_sign_is_refused_before_anything_is_played(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not after the cells, when their rows are written."""
-    monkeypatch.setattr(verify, "check_cell", lambda *_: pytest.fail("a cell was played"))
-    assert _main.main(["audit", "verify", "--cells", "1", "--sign", " "]) == WRONG_USE
-    assert "a name must be one line of text" in capsys.readouterr().err
-
-
-def test_what_was_verified_is_of_several_tables() -> None:
-    """The record in git is not of one table alone."""
-    rows = pd.read_csv(RESULTS / "verify.csv", dtype=str, keep_default_na=False)
-    assert rows["table"].nunique() >= 5
-    assert set(rows["result"]) <= {SAME, CLOSE}
 
 
 @pytest.mark.parametrize("name", sorted(descriptions("table")))
@@ -308,3 +263,28 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
     assert sorted(zip(rows["by"], rows["row"], strict=True)) == [
         (by, row) for by in range(4) for row in range(30)
     ]
+
+
+CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
+ALIKE = CheckedCell(CELL, SAME, units=5, points=2)
+NEARLY = CheckedCell(CELL, CLOSE, "repeat 3")
+UNLIKE = CheckedCell(CELL | {"table": "rom-table1"}, DIFFERENT, "repeat 3")
+LACKING = CheckedCell(CELL, NOT_COMPARABLE, "no data")
+
+
+@pytest.mark.parametrize(
+    ("checks", "counts", "result"),
+    [
+        ([ALIKE, ALIKE], "2 0 0 0", "reproduced"),
+        ([ALIKE, NEARLY, LACKING], "1 1 0 1", "reproduced"),
+        ([ALIKE, UNLIKE], "1 0 1 0", "differs"),
+        ([UNLIKE, NEARLY], "0 1 1 0", "differs"),
+    ],
+)
+def test_a_signature_counts_what_became_of_the_cells(
+    checks: list[CheckedCell], counts: str, result: str
+) -> None:
+    [line] = signature(checks, " A. Name ", seed=7).to_dict("records")
+    assert (line["name"], line["seed"], line["result"]) == ("A. Name", "7", result)
+    assert " ".join(line[kind] for kind in RESULTS_OF) == counts
+    assert line["cells"].split() == list(dict.fromkeys(one.row["table"] for one in checks))

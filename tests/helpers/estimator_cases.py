@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import cycle
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -23,6 +27,11 @@ VARIANTS = {
 
 
 NAMES = ("ham", "eggs", 3)
+
+
+def in_turn(names: Iterable[str], *others: Any) -> list[tuple[str, Any]]:
+    """Return each name with one of the others, which take turns."""
+    return list(zip(names, cycle(others), strict=False))
 
 
 def estimator(variant: str) -> MultiTaskClassifier:

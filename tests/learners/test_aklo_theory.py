@@ -10,20 +10,18 @@ import pytest
 from aklo_cases import SLACK, hinge, plain
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, Case, life, problem
+from learner_cases import THOROUGH, Case, life
 from profiles import powers
 from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.data.examples import examples_of
 from omtl.data.preparation import prepared_data
-from omtl.data.streams import Tasks, lifelong
 from omtl.kernel.play import play
-from omtl.learners.lifelong import AKLO, OGD
+from omtl.learners.lifelong import AKLO
 from omtl.protocols import accumulation
 from omtl.protocols.setting import Setting
 from omtl.theory import aklo
-from omtl.util.errors import UserError
 
 SEEDS = st.integers(0, 10_000)
 
@@ -107,31 +105,6 @@ def setting(case: Case) -> Setting:
     return Setting(prepared_data(case.tasks), {"stream": "lifelong"}, {}, lambda *_, **__: rng(3))
 
 
-def test_protocol_keeps_what_was_measured() -> None:
-    """For each learner; the order of the tasks; what cannot be measured is refused."""
-    case = problem((8, 12, 5))
-    arrays = accumulation.play_grid([AKLO(0.1), AKLO(1.0, sample=True)], setting(case))
-    assert arrays["mistakes"].shape == (2, 3)
-    assert arrays["errors"].shape == (2, 3, 3)
-    assert arrays["examples"].tolist() == [8, 12, 5]
-    assert arrays["diverged"].tolist() == [0, 0]
-    np.testing.assert_array_equal(arrays["n_past"][0], arrays["place"])
-    stream = lifelong(case.tasks, np.random.default_rng(3))
-    met = list(dict.fromkeys(case.tasks.task[stream.example].tolist()))
-    assert [met.index(k) for k in range(3)] == arrays["place"].tolist()
-    with pytest.raises(UserError, match="no knowledge base"):
-        accumulation.play_grid([OGD(0.1)], setting(case))
-    X = case.tasks.X.copy()
-    X[4] = 0.0
-    for rows, why in (
-        (X, "empty rows"),
-        (sparse.csr_array(np.eye(25)), "features of one example alone"),
-    ):
-        tasks = Tasks(rows, case.tasks.y, case.tasks.task, case.tasks.names)
-        with pytest.raises(UserError, match=why):
-            accumulation.play_grid([AKLO(0.1)], setting(case._replace(tasks=tasks)))
-
-
 @THOROUGH
 @given(faced(), powers(-2.0, 2.0))
 def test_best_within_is_best(task: Task, radius: float) -> None:
@@ -154,17 +127,6 @@ def test_best_within_is_best(task: Task, radius: float) -> None:
     assert found.fun >= lost - excess - SLACK * (1.0 + lost)
     rows = sparse.csr_array(X)
     np.testing.assert_allclose(hinge(X, y, aklo.best_within(rows, y, radius)[0]).sum(), lost)
-
-
-def test_best_within_by_hand() -> None:
-    """One feature: as long as R where all agree, and no longer than it need be."""
-    X = np.array([[1.0], [0.5]])
-    w, _ = aklo.best_within(X, np.ones(2), 0.25)
-    assert w[0] == pytest.approx(0.25, rel=1e-3)
-    w, _ = aklo.best_within(X, np.ones(2), 100.0)
-    assert w[0] >= 2.0 - 1e-3
-    w, _ = aklo.best_within(X, np.array([1.0, -1.0]), 100.0)  # 2 − w + w/2 up to w = 1
-    assert w[0] == pytest.approx(1.0, abs=1e-3)
 
 
 @THOROUGH
@@ -231,46 +193,25 @@ def test_errors_are_below_what_can_be_proved(task: Task, known: bool, radius: fl
         assert got.errors <= bound * (1.0 + SLACK)
 
 
-def test_what_a_mistake_is_worth() -> None:
-    """α (1 − u)² + c (1 − α)(1 − v) of a mistake is 1 or more for c = 3/2, and for no smaller c."""
-    alphas = np.concatenate([np.linspace(0.0, 1.0, 201), 1.0 - np.logspace(-8, -1, 30)])
-    a, u, v = np.meshgrid(alphas, np.linspace(-1, 1, 201), np.linspace(-1, 1, 201), indexing="ij")
-    # The least is where the score is 0: u as large as it can be for v.
-    edge = np.clip(-(1.0 - a) * v / np.where(a > 0.0, a, 1.0), -1.0, 1.0)
-    for right in (u, edge):
-        mistake = a * right + (1.0 - a) * v <= 0.0
-
-        def worth(c: float, right: np.ndarray = right) -> np.ndarray:
-            return a * (1.0 - right) ** 2 + c * (1.0 - a) * (1.0 - v)
-
-        assert worth(aklo.MISTAKE)[mistake].min() >= 1.0 - SLACK
-        whatever = a * (1.0 - right) ** 2 + 3.0 * (1.0 - a)
-        assert whatever[mistake].min() >= 1.0 - SLACK
-    assert worth(aklo.MISTAKE - 0.01)[mistake].min() < 1.0 - 1e-5
-    assert worth(1.0)[mistake].min() == pytest.approx(2.0 * math.sqrt(2.0) - 2.0, abs=1e-4)
-
-
-def test_drawn_errors_exceed_their_mean_seldom() -> None:
-    """Corollary 2's part: AKLO Sample is above its bound in fewer than δ of the draws."""
-    delta, above = 0.2, 0
-    case = life((40, 40, 40, 40, 40))
-    for seed in range(200):
-        shape = case.shape._replace(seed=seed)
-        got = accumulation.measure_accumulation(
-            AKLO(1.0, sample=True, alpha_last=1.0), examples_of(case.tasks), case.stream, shape
-        )
-        for k in np.flatnonzero(got.n_past == 4):
-            shares = got.shares[k]
-            bound = (
-                got.weighed_errors[k, :4].min()
-                + aklo.base_regret(shares, 4)
-                + aklo.sampling_deviation(shares, delta)
-            )
-            above += got.mistakes[k] > bound
-    assert above <= delta * 200
-    rng = np.random.default_rng(0)
-    shares = np.linspace(1.0, 0.5, 50)
-    worst = 4.0 * rng.integers(0, 2, size=(4000, 50)) - 2.0  # the widest there are
-    exceed = np.mean(worst @ shares > aklo.sampling_deviation(shares, delta))
-    assert 0.01 < exceed <= delta
-    assert aklo.sampling_deviation(np.ones(2), math.exp(-1.0)) == 4.0
+def test_rates_are_those_of_the_theorems() -> None:
+    """λ and R are each other's; the printed regrets are λ R² Σ (1 − α_t)."""
+    shares = 1.0 - np.arange(100) / 100
+    X, R = 7.0, 0.3
+    lam = aklo.theorem_lam(100, radius=R, largest_norm=X)
+    root = math.sqrt((math.log(100) + 1.0) / 100)
+    assert lam == pytest.approx((X + R) / R * root)
+    assert aklo.radius_of(lam, 100, largest_norm=X) == pytest.approx(R)
+    printed = aklo.own_regret_printed(shares, lam=lam, radius=R)
+    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R) * root)
+    blind = aklo.theorem_lam(100, radius=R, largest_norm=X, known=False)
+    assert blind == pytest.approx((X + R) / R)
+    assert aklo.radius_of(blind, 100, largest_norm=X, known=False) == pytest.approx(R)
+    printed = aklo.own_regret_printed(shares, lam=blind, radius=R)
+    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R))
+    assert aklo.radius_of(1e-3, 100, largest_norm=X) == math.inf  # the paper's own choice of λ
+    assert aklo.base_regret_printed(shares, 3) == pytest.approx(
+        4.0 * math.sqrt(2.0 * math.log(3) * 50.5)
+    )
+    assert aklo.base_regret_printed(shares, 3, known=False) == pytest.approx(
+        4.0 * math.log(100) * math.sqrt(2.0 * math.log(3) * 50.5)
+    )

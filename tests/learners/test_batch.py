@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from profiles import thorough
 from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
-from sklearn.svm import LinearSVC
 
 from omtl.data.streams import Tasks
 from omtl.learners.batch import (
@@ -23,7 +22,6 @@ from omtl.learners.batch import (
     SMTLThreshold,
     Training,
 )
-from omtl.util.errors import UserError
 
 THOROUGH = thorough(25)
 SEEDS = st.integers(0, 10_000)
@@ -88,26 +86,6 @@ def test_independent_and_pooled_learners_are_direct_minimisers(seed: int, ridge:
     np.testing.assert_allclose(one.eta, np.tile(shares, (3, 1)))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_small_widths_come_to_the_hinge_loss(seed: int) -> None:
-    """The exact objective is within width/2 of that of scikit-learn's support vector machine."""
-    tasks = problem(seed, m=3, n=30)
-    ridge, width = 0.05, 0.01
-    eta = np.random.default_rng(seed).dirichlet(np.ones(3), 3)
-    training = Training(tasks, ridge, width)
-    W = training.minimise(eta)
-    c = training.per_example(eta)
-    for k in range(3):
-        svm = LinearSVC(
-            loss="hinge", fit_intercept=False, C=1.0 / ridge, tol=1e-8, max_iter=10**6
-        ).fit(tasks.X, tasks.y, c[k])
-        values = [
-            float(c[k] @ np.maximum(0.0, 1.0 - tasks.y * (tasks.X @ w)) + ridge / 2.0 * (w @ w))
-            for w in (W[k], svm.coef_[0])
-        ]
-        assert values[1] - 1e-6 <= values[0] <= values[1] + width / 2.0
-
-
 @THOROUGH
 @given(seed=SEEDS, alpha=st.floats(0.0, 1.0), lam=st.floats(0.01, 2.0))
 def test_smtl_e_never_raises_its_objective(seed: int, alpha: float, lam: float) -> None:
@@ -145,35 +123,12 @@ def test_attentions_minimise_what_they_must(seed: int) -> None:
         assert value(P[k]) <= found.fun + 1e-9
 
 
-def test_smtl_ends_where_both_steps_stand_still() -> None:
-    """The weights minimise eq. 4 for the relations returned, and these are eq. 6 of the weights."""
-    tasks = problem(2, m=3)
-    learner = SMTLExponential(0.4, 0.2, 0.1, width=0.2, rounds=200, tolerance=1e-6)
-    found = fit(learner, tasks)
-    P = (found.eta - 0.4 * np.eye(3)) / 0.6
-    for k in range(3):
-        w = direct(tasks, found.eta[k], 0.1, 0.2)
-        np.testing.assert_allclose(found.weights[k], w, atol=2e-2 * np.abs(w).max())
-        raised = np.exp(-0.6 / 0.2 * mean_losses(tasks, found.weights[k], 0.2))
-        np.testing.assert_allclose(P[k], raised / raised.sum(), atol=1e-3)
-
-
 def test_thresholds_cut_off() -> None:
     """p_kj ∝ (λ − L_j)_+; where all losses are above λ, p stays as it was."""
     losses = np.array([[0.1, 0.3, 0.9], [0.6, 0.7, 0.8], [0.5, 0.2, 0.5]])
     before = np.array([[0.2, 0.3, 0.5]] * 3)
     P = SMTLThreshold(0.5, 0.5, 0.01).attend(losses, before)
     np.testing.assert_allclose(P, [[2.0 / 3.0, 1.0 / 3.0, 0.0], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
-
-
-def test_full_concentration_is_independent_learning() -> None:
-    """α = 1 is ITL (section 2.3), whatever λ."""
-    tasks = problem(1)
-    alone = fit(ITL(0.05), tasks)
-    for learner in (SMTLExponential(1.0, 0.1, 0.05), SMTLThreshold(1.0, 0.1, 0.05)):
-        found = fit(learner, tasks)
-        np.testing.assert_allclose(found.weights, alone.weights, rtol=1e-5, atol=1e-5)
-        np.testing.assert_array_equal(found.eta, np.eye(4))
 
 
 @THOROUGH
@@ -188,16 +143,6 @@ def test_shamo_never_raises_its_objective(seed: int, M: int) -> None:
     training = Training(tasks, 0.05, 0.1)
     cost = training.losses(found.weights) + training.norms(found.weights)[:, None]
     assert np.all(np.diag(cost) <= cost.min(axis=0) + 1e-9)
-
-
-def test_shamo_with_one_model_is_pooled_learning() -> None:
-    """M = 1 is STL; and two clear clusters are found from most starts."""
-    tasks = problem(0, m=6, n=40)
-    pooled, one = fit(STL(0.05), tasks), fit(SHAMO(1, 0.05), tasks)
-    np.testing.assert_allclose(one.weights, pooled.weights, rtol=1e-5, atol=1e-5)
-    same = np.arange(6)[:, None] % 2 == np.arange(6)[None, :] % 2
-    right = [np.array_equal(fit(SHAMO(2, 0.05), tasks, s).eta > 0.0, same) for s in range(10)]
-    assert np.mean(right) > 0.5
 
 
 LEARNERS = [
@@ -223,26 +168,3 @@ def test_sparse_rows_are_the_same_rows(learner: Any) -> None:
     other = fit(learner, thin)
     np.testing.assert_allclose(other.objective[-1], one.objective[-1], rtol=1e-4)
     np.testing.assert_allclose(other.eta, one.eta, atol=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("learner", "word"),
-    [
-        (ITL(-1.0), "ridge=-1"),
-        (ITL(0.1, 0.0), "width=0"),
-        (SHAMO(9, 0.1), "M=9"),
-        (SMTLExponential(1.5, 0.1, 0.1), "alpha=1.5"),
-        (SMTLThreshold(0.5, 0.0, 0.1), "lam=0"),
-    ],
-)
-def test_values_out_of_range_are_refused(learner: Any, word: str) -> None:
-    """In one sentence."""
-    with pytest.raises(UserError, match=word):
-        fit(learner, problem(0))
-
-
-def test_a_task_without_examples_is_refused() -> None:
-    """It has no mean loss."""
-    tasks = problem(0)
-    with pytest.raises(UserError, match="more has no training examples"):
-        fit(ITL(0.1), Tasks(tasks.X, tasks.y, tasks.task, (*tasks.names, "more")))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
-from described import a_figure, a_panel
+from described import a_figure
 from miniature import AS_WRITTEN, SERIAL, changed, with_grid, with_options
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
@@ -19,19 +16,14 @@ from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result
 from omtl.figures import plan
-from omtl.figures.drawing import draw_heat_map
-from omtl.figures.numbers import drawn_rows, show_figure
-from omtl.figures.panels.axes import HeatMap, PlayedLine
-from omtl.figures.panels.relations import relationship
+from omtl.figures.numbers import drawn_rows
 from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols.splits import folds, split
 from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.request import Request
-from omtl.util.errors import UserError
 
 READING = AS_WRITTEN
 BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
@@ -137,19 +129,6 @@ def test_areas_are_those_of_held_out_examples() -> None:
     )
 
 
-def test_smaller_training_sets_are_parts_of_larger_ones() -> None:
-    """So that what differs between sizes is the size."""
-    setting = setting_of(small("itl").unit(0, 0))
-    sets = [set(split(setting.tasks, n, "plain", setting.rng("split"))[0]) for n in (10, 20, 40)]
-    assert sets[0] < sets[1] < sets[2]
-
-
-def test_online_learners_are_refused() -> None:
-    """In one sentence that says what to do."""
-    with pytest.raises(UserError, match="PassiveAggressive learns online; choose a protocol"):
-        compute(small("pa").unit(0, 0))
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     """Return the rows of a figure's csv."""
     return drawn_rows(path)
@@ -182,44 +161,6 @@ def test_figure_end_to_end(store: Store, tmp_path: Path) -> None:
     notes = [r["label"] for r in rows if r["kind"] == "note"]
     assert notes[0].startswith("contrast ")
     assert "adjusted Rand index" in notes[0]
-
-
-@pytest.mark.usefixtures("tiny")
-def test_heat_map_of_wrong_groups_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups that do not add up are said to be wrong; what is not stored is missing."""
-    shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))
-    assert [panel.parts for panel in shown] == [(), ()]
-    assert shown[0].missing == ("ITL, SMTL-e: 0 of 1 repeats are stored",)
-    panel = replace(TINY.panels[1], groups={"left": 1, "right": 2})
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(TINY, panels=(panel,)))
-    with pytest.raises(UserError, match="groups of 3 tasks, but there are 4"):
-        asked = Request(repeats=1, parallel=SERIAL, store=store)
-        measured_figure(plan_figure("tiny", READING), asked)
-
-
-def test_one_task_has_no_relations() -> None:
-    """This is said, where drawing the weights between different tasks would fail."""
-    one = SimpleNamespace(
-        line=SimpleNamespace(label="T"),
-        results=[Result({"found_eta": np.ones((1, 1, 1))}, {})],
-        over_repeats=lambda of: np.array([of(one.results[0], 0)]),
-    )
-    with pytest.raises(UserError, match="one task has no relations"):
-        relationship(cast(PlayedLine, one), a_panel(groups={"all": 1}))
-
-
-def test_heat_map_is_drawn_with_its_groups() -> None:
-    """Every group is named, and the colours leave out the diagonal."""
-    from matplotlib.figure import Figure as Canvas
-
-    mean = np.full((4, 4), 0.1) + np.eye(4)
-    mean[0, 1] = 0.3
-    part = HeatMap("T", "columns", "rows", "weight", mean, 0.0 * mean, {"a": 3, "b": 1}, 2)
-    on = Canvas().subplots()
-    draw_heat_map(part, on)
-    assert [text.get_text() for text in on.texts] == ["a", "b"]
-    assert on.images[0].get_clim() == (0.0, 0.3)
-    assert len(on.lines) == 2
 
 
 # How clusters are seen

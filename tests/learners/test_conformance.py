@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from learner_cases import VARIANTS
-from numba.core.errors import NumbaError
 
-from omtl.kernel.not_compiled import PACKAGE, why
 from omtl.kernel.sharing import shareable
 from omtl.learners.perceptron import Perceptron, task_weights
 from omtl.learners.rom import ROMPGD, step_of_q, step_of_u
@@ -193,32 +190,6 @@ def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
     assert check in broken(learner)
 
 
-class Indexes(Good):
-    """It takes the rows for a matrix."""
-
-    def score(self, state: Any, x: Any) -> Any:
-        """Multiply with a row."""
-        return state[x.task] @ x.rows[x.i]
-
-
-class Multiplies(Good):
-    """It takes an example for a vector."""
-
-    def update(self, state: Any, x: Any, y: float, score: float) -> Any:  # noqa: ARG002
-        """Add the example."""
-        state[x.task] += y * np.asarray(x)
-        return True
-
-
-@pytest.mark.parametrize("learner", [Indexes(), Multiplies()], ids=lambda x: type(x).__name__)
-def test_who_takes_an_example_for_an_array_is_told_what_to_use(learner: Any) -> None:
-    """By name, with the page; so is who compiles such a line."""
-    told = next(one.why for one in look_at(learner) if one.result == FAIL)
-    assert all(text in told for text in ("dot(w, x)", "axpy(a, x, w)", "docs/rows.md"))
-    for code in ("return w @ x", "return state.w[x.task] @ x.rows[x.i]", "np.dot(w, x)"):
-        assert "dot(w, x)" in why(NumbaError(f'no\nFile "mine.py", line 7:\n{code}\n^\n'))
-
-
 @pytest.mark.parametrize("learner", [Good(), Slotted(), Arrays()], ids=lambda x: type(x).__name__)
 def test_a_good_learner_passes(learner: Any) -> None:
     """A plain class in plain NumPy, whatever holds its hyper-parameters."""
@@ -228,15 +199,6 @@ def test_a_good_learner_passes(learner: Any) -> None:
 def test_scores_that_are_no_numbers_are_blamed_for_that_alone() -> None:
     """They are the same in a second play, and see no label."""
     assert broken(Loses()) == ["empty_rows_are_harmless", "scores_are_finite"]
-
-
-def test_the_line_that_cannot_be_compiled_is_the_users(tmp_path: Path) -> None:
-    """Also in a checkout that is called as the package is."""
-    mine = tmp_path / "omtl" / "examples" / "mine.py"
-    ours = PACKAGE / "rules.py"
-    text = "".join(f'File "{path}", line 7:\ncode\n^\n' for path in (ours, mine))
-    assert why(NumbaError(f"no such thing\n{text}")).endswith("; mine.py, line 7: code")
-    assert why(NumbaError('no such thing\nFile "' + str(ours) + '", line 7:')) == "no such thing"
 
 
 def test_a_score_that_sees_its_label_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

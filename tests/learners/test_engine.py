@@ -30,17 +30,6 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
     return arrays_of(model._state)["w"]
 
 
-@pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 100, 101, 8192, 8193])
-def test_one_example_at_a_time_has_the_bits_of_arrays(width: int) -> None:
-    """Dense rows of any width, whose norms are summed in the same order."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(20, width)), np.resize([-1, 1], 20)
-    one = PassiveAggressive().begin(width, [-1, 1])
-    for x, label in zip(X, y, strict=True):
-        one.learn_one(x, label)
-    np.testing.assert_array_equal(learnt(one), learnt(PassiveAggressive().fit(X, y)))
-
-
 @pytest.mark.parametrize("kind", ["float16", "longdouble", ">f8", "uint64", "bool"])
 def test_labels_and_tasks_of_any_numeric_type(kind: str) -> None:
     """They are read like whole numbers."""
@@ -74,15 +63,6 @@ def test_a_label_or_task_that_is_unknown_leaves_what_was_learnt(at: int) -> None
         with pytest.raises(ValueError, match=wrong):
             model.partial_fit(X, labels, tasks)
         np.testing.assert_array_equal(learnt(model), before)
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_tasks_are_not_needed_where_there_is_one(is_sparse: bool) -> None:
-    """Whatever the labels are."""
-    X, y, _ = data(is_sparse)
-    quick = PassiveAggressive().fit(X, y)
-    slow = PassiveAggressive().fit(X, np.where(y > 0, "yes", "no"))
-    np.testing.assert_array_equal(learnt(quick), learnt(slow))
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

@@ -20,15 +20,13 @@ from omtl.data.streams import Tasks, rounds
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Result
-from omtl.kernel.grids import share
-from omtl.kernel.play import TINY, ZERO_SCORES, play
+from omtl.kernel.play import ZERO_SCORES, play
 from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.learners.rom import ROMPGD
 from omtl.reference.problems import Case, recorded
 from omtl.util.errors import UserError
 
@@ -144,15 +142,6 @@ def test_what_a_score_of_zero_predicts(learner: Any) -> None:
         )
 
 
-def test_a_perceptron_that_is_right_by_the_sign_of_zero_does_not_learn() -> None:
-    case = integers()
-    silent = case.with_labels(np.ones_like(case.tasks.y))
-    trace, _ = play(
-        Perceptron(1.0), examples_of(silent.tasks), silent.stream, silent.shape, zero=TINY
-    )
-    assert trace.mistakes.sum() == trace.updates.sum() == 0
-
-
 def test_zero_scores_are_of_the_protocol() -> None:
     """Before a first step all scores are 0, whatever the data."""
     found = {}
@@ -198,21 +187,6 @@ def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> Non
         assert trace.mistakes.sum() == 400 - 134
         assert trace.diverged[0] == 133
         assert np.isnan(trace.checkpoint_loss[-1])
-
-
-def test_shared_points_count_it_so_too() -> None:
-    """Steps so long that all overflows: each is the point that plays alone."""
-    case = integers()
-    case = case.with_rows(10.0 * case.tasks.X)
-    points = [ROMPGD(eta, 0.1, 0.1, 0.1) for eta in (0.1, 1e200, 1e308)]
-    examples = examples_of(case.tasks)
-    with np.errstate(all="ignore"):
-        together = [trace for trace, _ in share(points, examples, case.stream, case.shape)]
-        alone = [play(point, examples, case.stream, case.shape)[0] for point in points]
-    assert alone[2].diverged[0] > 0
-    for one, other in zip(together, alone, strict=True):
-        np.testing.assert_array_equal(one.mistakes, other.mistakes)
-        np.testing.assert_array_equal(one.checkpoint_loss, other.checkpoint_loss)
 
 
 def test_a_point_whose_cost_is_no_number_is_not_chosen() -> None:

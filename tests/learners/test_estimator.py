@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimator_cases import NAMES, VARIANTS, data, estimator, same_bits
+from estimator_cases import NAMES, VARIANTS, data, estimator, in_turn, same_bits
 from scipy import sparse
 from sklearn.base import clone
 
@@ -22,7 +22,7 @@ from omtl.sklearn import (
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import TABLE
-from omtl.sklearn.states import arrays_of, norms_of
+from omtl.sklearn.states import arrays_of
 
 COMPILED = [
     ("PassiveAggressive", "dense"),
@@ -101,8 +101,7 @@ def assert_same_in_all_pieces(variant: str, layout: str, compiled: bool) -> None
 
 
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("variant", "layout"), in_turn(VARIANTS, "dense", "sparse"))
 def test_pieces_give_the_bits_of_a_play(variant: str, layout: str) -> None:
     """One call, some calls, single examples and the harness: the same weights, bit for bit."""
     assert_same_in_all_pieces(variant, layout, compiled=False)
@@ -128,8 +127,7 @@ def test_prediction_is_what_learning_sees(variant: str) -> None:
 
 
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize(("name", "layout"), in_turn(TABLE, "sparse", "dense"))
 def test_coefficients_are_the_weights(name: str, layout: str) -> None:
     """Where the score is w·x, `coef_` is w; it asks for no more than predictions do."""
     tasks = data(layout)
@@ -146,27 +144,6 @@ def test_coefficients_are_the_weights(name: str, layout: str) -> None:
     got = model.decision_function(tasks.X, tasks.task)
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
     assert np.any(W != 0.0)
-
-
-def test_an_outlier_part_that_ends_late_is_forgotten() -> None:
-    """Compiled, ROM-PGD sets q to zero by the rows that it learnt from, long gone here."""
-    model = ROMPGD(eta=1.0, gamma=0.2, beta=0.0, alpha=0.0, every_round=True)
-    model.begin(128, [-1, 1], sparse=True)
-    for t in range(8):
-        row = sparse.csr_array(([1.0 if t == 0 else 10.0, 1.0], [0, t + 1], [0, 2]), shape=(1, 128))
-        assert (model.learn_one(row, 1) < 1.0) == (t == 0)
-        assert model.findings()["outlier"].item() == (t < 7)
-    np.testing.assert_array_equal(model._state.q.vectors, 0.0)
-
-
-@pytest.mark.parametrize("n_features", [1, 15, 8192, 9001])
-def test_norms_are_those_of_rows_alone(n_features: int) -> None:
-    """A row's norm does not depend on the rows around it."""
-    X = np.random.default_rng(0).normal(size=(5, n_features))
-    for rows in (X, sparse.csr_array(X)):
-        alone = np.concatenate([norms_of(rows[i : i + 1]) for i in range(5)])
-        np.testing.assert_array_equal(norms_of(rows), alone)
-        np.testing.assert_allclose(alone, np.sum(X * X, axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize("as_lists", [False, True])
@@ -187,18 +164,6 @@ def test_a_stream_that_does_not_begin_leaves_the_last_one(as_lists: bool) -> Non
     with pytest.raises(ValueError, match="50 features"):
         model.decision_function(wide, task)
     np.testing.assert_array_equal(model.decision_function(X, task), before)
-
-
-def test_a_first_part_that_does_not_fit_begins_no_stream() -> None:
-    """What was wrong in it can be mended in the next call."""
-    X, y = np.ones((2, 3)), np.array([0, 1])
-    model = ROMPGD()
-    with pytest.raises(ValueError, match="has the labels"):
-        model.partial_fit(X, y, ["a", "b"], classes=[1, 2])
-    with pytest.raises(ValueError, match="entries for 2 examples"):
-        model.partial_fit(X[:, :2], y, ["a", "b", "c"])
-    assert not model.__sklearn_is_fitted__()
-    assert model.partial_fit(X, y, ["a", "b"]).tasks_ == ("a", "b")
 
 
 def test_nan_is_no_task() -> None:

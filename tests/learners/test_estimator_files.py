@@ -9,11 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, same_bits
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
@@ -143,16 +142,6 @@ def test_an_index_of_nothing_is_refused(variant: str, layout: str, tmp_path: Pat
                     break
 
 
-def test_an_estimator_may_be_mapped_into_memory(tmp_path: Path) -> None:
-    """joblib gives large estimators to other processes with arrays that cannot be written."""
-    X, y, task = blobs()
-    model = PassiveAggressive().fit(X, y, task)
-    joblib.dump(model, tmp_path / "model")
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    np.testing.assert_array_equal(mapped.predict(X, task), model.predict(X, task))
-    mapped.partial_fit(X, y, task)
-
-
 X, Y, TASK = blobs()
 
 
@@ -215,18 +204,6 @@ def test_mistakes_are_told(text: str) -> None:
         WRONG[text]()
 
 
-def test_nothing_learnt_nothing_predicted() -> None:
-    """Prediction, saving and ending a round ask for a stream that has begun."""
-    for call in (
-        lambda: DA().predict(X),
-        lambda: DA().save("x"),
-        lambda: DA().end_round(),
-        lambda: DA().predict_one(X[0]),
-    ):
-        with pytest.raises(NotFittedError):
-            call()
-
-
 @pytest.mark.usefixtures("slowly")
 def test_divergence_is_told() -> None:
     """Scores that are not finite come with a warning."""
@@ -237,15 +214,3 @@ def test_divergence_is_told() -> None:
         with pytest.warns(ConvergenceWarning, match="Perceptron: scores are no longer finite"):
             for x, y in product(1e10 * X[:3], (0, 1)):
                 model.learn_one(x, y)
-
-
-@pytest.mark.usefixtures("slowly")
-def test_tasks_are_sorted_where_they_can_be() -> None:
-    """Declared tasks keep their order; others are sorted, or in the order of appearance."""
-    two = PassiveAggressive().fit(X[:2], [0, 1], ["b", "a"])
-    assert two.tasks_ == ("a", "b")
-    assert PassiveAggressive().fit(X[:2], [0, 1], ["b", 1]).tasks_ == ("b", 1)
-    assert PassiveAggressive().fit(X[:2], [0, 1], ["b", "a"], tasks=["b", "a"]).tasks_ == ("b", "a")
-    assert PassiveAggressive().fit(X[:2], [0, 1]).tasks_ == (0,)
-    assert set(two.findings()) == set()
-    assert set(ROMPGD().fit(X, Y, TASK).findings()) == {"outlier"}

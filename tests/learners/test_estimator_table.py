@@ -1,37 +1,43 @@
-"""The estimators that there are: one of every learner, which scikit-learn accepts."""
+"""The estimators that there are, and the task as a column."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import pkgutil
-import subprocess
-import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import VARIANTS, blobs, estimator
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import omtl.learners
+import omtl.sklearn
 from omtl.data.networks import mixing_matrix
-from omtl.experiment.config import options
-from omtl.experiment.readings import questions
-from omtl.experiment.specs import AlgorithmSpec
 from omtl.sklearn import (
     DOM1,
+    ROMPGD,
+    Majority,
     PassiveAggressive,
+    TaskColumn,
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE, Entry, declared_entry
+from omtl.sklearn.parameters import TABLE
+from omtl.util.errors import UserError
 
 
 def rules_of_the_package() -> Iterator[type]:
@@ -52,68 +58,6 @@ def test_every_online_learner_has_an_estimator() -> None:
     assert set(omtl.sklearn.__all__) <= set(dir(omtl.sklearn))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         omtl.sklearn.Nothing  # noqa: B018
-
-
-def test_a_docstring_declares_the_estimator() -> None:
-    """Ranges after the types, the rest in a section of its own; unknown words are refused."""
-    entry = declared_entry(
-        "mine",
-        "Mine.\n\nParameters\n----------\na, b : float in [0, 2)\n    Both.\nc : int in [2, inf)\n"
-        "d : float\n\nEstimator\n---------\ndefaults : a = 0.5, b = 1e-3\ntakes : rounds, network\n"
-        "linear : no",
-    )
-    assert entry._replace(values={}) == Entry(
-        "mine", {"a": 0.5, "b": 1e-3}, takes=("rounds", "network"), linear=False
-    )
-    assert set(entry.values) == {"a", "b", "c"}
-    words, fits = entry.values["b"]
-    assert words == "in [0, 2)"
-    assert [fits(value) for value in (-0.1, 0.0, 2.0, math.nan)] == [False, True, False, False]
-    assert entry.values["c"][0] == "at least 2 and finite"
-    with pytest.raises(ValueError, match="no line 'takse'"):
-        declared_entry("mine", "Mine.\n\nEstimator\n---------\ntakse : rounds")
-    with pytest.raises(ValueError, match="is not an interval"):
-        declared_entry("mine", "Mine.\n\nParameters\n----------\na : float in (0; 1)")
-
-
-def test_defaults_are_values_of_the_grids() -> None:
-    """What the table adds to the rules, a config of the family has, by itself or under an answer.
-
-    OMTL's `epoch` is 0 under an answer: an estimator need not know how long its stream is.
-    """
-    papers = {name.partition("/")[0] for name in options("reading") if "/" in name}
-    answers = [
-        sets
-        for paper in sorted(papers)
-        for question in questions(paper).values()
-        for sets in question.options.values()
-    ]
-    grids: dict[str, dict[str, set[float]]] = {}
-    for name in options("algorithm"):
-        spec = AlgorithmSpec.named(name)
-        for changed in ({}, *answers):
-            found = spec.patched(changed)
-            values = {k: [v] for k, v in found.fixed.items()} | found.grid
-            known = grids.setdefault(found.learner.split(".")[2], {})
-            for parameter, numbers in values.items():
-                known.setdefault(parameter, set()).update(numbers)
-    compared = 0
-    for name, entry in TABLE.items():
-        for parameter, default in entry.defaults.items():
-            if parameter in grids.get(entry.module, {}):
-                assert default in grids[entry.module][parameter], (name, parameter)
-                compared += 1
-    assert compared > 20
-
-
-def test_the_rules_alone_need_no_scikit_learn() -> None:
-    """The modules of `omtl.learners` stay light; the estimators bring scikit-learn."""
-    code = (
-        "import sys, omtl.learners, omtl.learners.rom; assert 'sklearn' not in sys.modules;"
-        "from omtl.sklearn import ROMPGD; assert 'sklearn' in sys.modules;"
-        "assert ROMPGD.__module__ == 'omtl.sklearn' and ROMPGD is not omtl.learners.rom.ROMPGD"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 ORDERED = dict.fromkeys(
@@ -144,12 +88,6 @@ def assert_checks_pass(model: MultiTaskClassifier, failing: dict[str, str]) -> N
 def test_scikit_learn_checks(name: str) -> None:
     """scikit-learn's own suite, of every estimator at its defaults."""
     assert_checks_pass(ESTIMATORS[name](), FAILING.get(name, ORDERED))
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_checks_of_compiled_code() -> None:
-    """The same of a compiled loop."""
-    assert_checks_pass(PassiveAggressive(C=0.1), ORDERED)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -205,3 +143,90 @@ def test_a_network_is_a_parameter() -> None:
     with pytest.raises(ValueError, match=r"2 nodes for 4 tasks: give the node .* \(node=\)"):
         two.fit(X, y, task)
     assert two.fit(X, y, task, node=task % 2).score(X, y, task, node=task % 2) > 0.6
+
+
+N_TASKS = 3
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """Return examples of three tasks with different teachers, the task's number last."""
+    rng = np.random.default_rng(0)
+    task = rng.permutation(np.repeat(np.arange(N_TASKS), 60))
+    X = rng.normal(size=(task.size, 6))
+    teachers = rng.normal(size=(N_TASKS, 6))
+    y = np.where(np.einsum("ij,ij->i", X, teachers[task]) > 0.0, "yes", "no")
+    return np.column_stack([X, task]), y
+
+
+def model(**options: Any) -> TaskColumn:
+    """Return an estimator that knows all tasks."""
+    return TaskColumn(ROMPGD(), tasks=range(N_TASKS), **options)
+
+
+def test_it_is_the_estimator_with_the_task() -> None:
+    """The same scores to the bit, of arrays, sparse matrices and frames, whole or in parts."""
+    X, y = data()
+    expected = ROMPGD().fit(X[:, :-1], y, X[:, -1]).decision_function(X[:, :-1], X[:, -1])
+    np.testing.assert_array_equal(model().fit(X, y).decision_function(X), expected)
+    frame = pd.DataFrame(X[:, :-1]).rename(columns=str).assign(who=X[:, -1].astype(int))
+    for column in (-1, "who"):
+        got = model(column=column).fit(frame, y).decision_function(frame)
+        np.testing.assert_array_equal(got, expected)
+    parts = model().partial_fit(X[:9], y[:9], classes=["no", "yes"]).partial_fit(X[9:], y[9:])
+    parts.estimator_.end_round()
+    np.testing.assert_array_equal(parts.decision_function(X), expected)
+    rows = sparse.csr_array(X)
+    np.testing.assert_allclose(model().fit(rows, y).decision_function(rows), expected, rtol=1e-9)
+    numbered = TaskColumn(model().estimator, np.int64(-1)).fit(X, y)
+    np.testing.assert_array_equal(numbered.decision_function(X), expected)
+    assert set(model().fit(X, y).weights()) == {0, 1, 2}
+    assert not hasattr(TaskColumn(Majority()), "weights")
+
+
+def test_tools_that_pass_on_no_metadata() -> None:
+    """Named scorers, predictions by folds, searches, calibration and stacking."""
+    X, y = data()
+    assert cross_val_score(model(), X, y, scoring="roc_auc").mean() > 0.8
+    assert np.mean(cross_val_predict(model(), X, y) == y) > 0.7
+    search = GridSearchCV(model(), {"estimator__eta": [0.01, 0.1]}, scoring="roc_auc").fit(X, y)
+    assert search.decision_function(X).shape == y.shape
+    calibrated = CalibratedClassifierCV(model()).fit(X, y)
+    assert calibrated.predict_proba(X).shape == (y.size, 2)
+    stacked = StackingClassifier([("rom", model())], LogisticRegression()).fit(X, y)
+    assert stacked.score(X, y) > 0.7
+    assert make_pipeline("passthrough", model()).fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("column", [-1, "who"])
+def test_a_file_keeps_the_column(column: int | str, tmp_path: Path) -> None:
+    """With the tasks and the learner, by whichever `load` it is read."""
+    X, y = data()
+    frame = pd.DataFrame(X[:, :-1]).rename(columns=str).assign(who=X[:, -1].astype(int))
+    kept = model(column=column).fit(frame, y)
+    kept.save(tmp_path / "model.npz")
+    for load in (omtl.sklearn.load, TaskColumn.load):
+        again = load(tmp_path / "model.npz")
+        assert repr(again) == repr(TaskColumn(ROMPGD(), column=column, tasks=[0, 1, 2]))
+        np.testing.assert_array_equal(again.decision_function(frame), kept.decision_function(frame))
+    with pytest.raises(UserError, match="has a TaskColumn, not a ROMPGD"):
+        ROMPGD.load(tmp_path / "model.npz")
+    kept.estimator_.save(tmp_path / "inner.npz")
+    with pytest.raises(UserError, match="has a ROMPGD, not a TaskColumn"):
+        TaskColumn.load(tmp_path / "inner.npz")
+
+
+def test_a_weight_is_the_number_of_times_an_example_is_met() -> None:
+    """In a row; 0 leaves it out. Through the column and without it, in one call or two."""
+    X, y = data()
+    weights = np.random.default_rng(1).integers(0, 4, y.size)
+    at = np.repeat(np.arange(y.size), weights)
+    expected = model().fit(X[at], y[at]).decision_function(X)
+    for weighed in (weights, weights.astype(float), weights.tolist()):
+        got = model().fit(X, y, sample_weight=weighed).decision_function(X)
+        np.testing.assert_array_equal(got, expected)
+    task = X[:, -1].tolist()
+    parts = ROMPGD().partial_fit(
+        X[:50, :-1], y[:50], task[:50], sample_weight=weights[:50], tasks=range(N_TASKS)
+    )
+    parts.partial_fit(X[50:, :-1], y[50:], task[50:], sample_weight=weights[50:]).end_round()
+    np.testing.assert_array_equal(parts.decision_function(X[:, :-1], task), expected)

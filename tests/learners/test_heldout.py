@@ -9,21 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, VARIANTS
+from learner_cases import THOROUGH
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from omtl.data.preparation import prepared_data, with_unit_rows
 from omtl.data.streams import Tasks
 from omtl.experiment.config import load_option
-from omtl.experiment.selection import select
-from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result
 from omtl.learners.perceptron import Perceptron
 from omtl.protocols import heldout
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
-from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
 
@@ -91,21 +87,6 @@ def test_folds_hold_out_each_example_once(sampling: str) -> None:
         if sampling != "plain":
             rare = [np.sum((tasks.task[held] == k) & (tasks.y[held] > 0)) for _, held in parts]
             assert max(rare) - min(rare) <= 1
-
-
-def test_splits_that_do_not_fit_are_refused() -> None:
-    """One sentence that says what to do."""
-    tasks, rng = some_tasks(), np.random.default_rng(0)
-    with pytest.raises(UserError, match=r"'task 2' has 33 examples, of which .*n_train=33"):
-        split(tasks, 33, "stratified", rng)
-    with pytest.raises(UserError, match="must be a positive number"):
-        split(tasks, 0, "plain", rng)
-    with pytest.raises(UserError, match="is not known; choose from plain"):
-        split(tasks, 4, "fair", rng)
-    train, _ = split(tasks, 4, "plain", rng)
-    for n_folds in (1, 5):
-        with pytest.raises(UserError, match=f"protocol.folds={n_folds}"):
-            folds(tasks, train, n_folds, "plain", rng)
 
 
 # Areas
@@ -199,78 +180,4 @@ def test_norms_of_training_examples_only() -> None:
     )
 
 
-def test_features_of_one_example_stay_in_its_norm() -> None:
-    """Dropped features count in the norms by which training examples are divided."""
-    tasks = some_tasks()
-    own = np.diag(np.full(tasks.y.size, 2.0))
-    wide = prepared_data(replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, own]))))
-    assert wide.tasks.X.shape[1] == 6
-    taken = heldout.taken(wide, np.arange(5), unit_rows=True)
-    expected = tasks.X[:5] / np.sqrt((tasks.X[:5] ** 2).sum(axis=1) + 4.0)[:, None]
-    np.testing.assert_allclose(np.sort(taken.tasks.X.toarray()), np.sort(expected), rtol=1e-12)
-    np.testing.assert_allclose(taken.square_norm, 1.0)
-
-
-SOME = ("AROW", "OMTLCovariance", "OSMTLThreshold")
-ONE_OF_EACH = {type(one).__name__: one for one in VARIANTS if type(one).__name__ in SOME}
-
-
-@pytest.mark.parametrize("learner", ONE_OF_EACH.values(), ids=repr)
-def test_features_without_training_examples_change_no_bit(
-    learner: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A play has no weights for features of test examples alone, and finds the same."""
-    tasks = some_tasks(sizes=(30, 45, 33))
-    rng = np.random.default_rng(5)
-    rare = np.where(rng.random((tasks.y.size, 60)) < 0.03, rng.normal(size=(tasks.y.size, 60)), 0.0)
-    wide = replace(tasks, X=sparse.csr_array(np.hstack([tasks.X, rare])))
-    setting = setting_for(wide, folds=2)
-    whole, *_ = heldout.split_parts(setting)
-    assert whole.shape.n_features < setting.tasks.X.shape[1]
-    few = heldout.play_grid([learner], setting)
-    monkeypatch.setattr(heldout, "renumbered", lambda source, _: source)
-    every = heldout.play_grid([learner], setting)
-    for name in few.keys() - {"seconds"}:
-        np.testing.assert_array_equal(few[name], every[name], err_msg=name)
-
-
-def test_scores_that_are_not_finite_are_counted() -> None:
-    """A learner that overflows is marked as diverged, and gets areas nonetheless."""
-    tasks = some_tasks()
-    tasks.X[:] *= 1e200
-    got = heldout.play_grid([Perceptron(1e200, 1.0)], setting_for(tasks))
-    assert got["diverged"][0] > 0
-    assert np.all(np.isfinite(got["auc"][~np.isnan(got["auc"])]))
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (
-            {"stream": "tasks"},
-            "protocol.stream='tasks' is not known; choose from rounds, pooled, lifelong",
-        ),
-        ({"validate_by": "f1"}, "protocol.validate_by='f1' is not known"),
-        ({"n_train": 40}, "leaves none for the test"),
-    ],
-)
-def test_protocols_that_do_not_fit_are_refused(changed: dict[str, Any], message: str) -> None:
-    """Options that are not known are named."""
-    with pytest.raises(UserError, match=message):
-        heldout.play_grid([Perceptron(0.1)], setting_for(some_tasks(), **changed))
-
-
 # The selection rule
-
-
-def test_cross_validation_chooses_for_each_repeat_or_for_all() -> None:
-    """By each repeat's own folds, or by their mean; never a point that diverged there."""
-    validation = np.array([[0.5, 0.9, 0.8, 1.0], [0.5, 0.4, 0.8, 1.0]])
-    results = [
-        Result({"validation": row, "diverged": np.array([0, 0, 0, 3])}, {}) for row in validation
-    ]
-    points = [{"C": C} for C in range(4)]
-    rule = SelectionSpec.named("cv5")
-    assert rule.chosen_for == "each"
-    assert select(results, points, rule).tolist() == [1, 2]
-    assert select(results, points, replace(rule, chosen_for="all")).tolist() == [2, 2]

@@ -10,17 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from learner_cases import (
-    THOROUGH,
     TOLERANCE,
     VARIANTS,
     Case,
-    cases,
     compare,
-    learner_classes,
-    oracle_steps,
     problem,
 )
 
@@ -31,199 +25,16 @@ from omtl.kernel import network as network_vectors
 from omtl.kernel import pulled
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from omtl.learners import coml, dom, passive_aggressive, perceptron
-from omtl.learners.adagrad import AdaGrad
-from omtl.learners.alma import ALMA
-from omtl.learners.arow import AROW
+from omtl.learners import dom
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
-from omtl.learners.gradient import GradientDescent
-from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.majority import Majority
-from omtl.learners.multitask_arow import MultiTaskAROW
-from omtl.learners.neighbours import NeighbourhoodMT
-from omtl.learners.parameter_free import ParameterFree
-from omtl.learners.parameter_free_lazy import LazyParameterFree
-from omtl.learners.passive_aggressive import PassiveAggressive, PassiveAggressiveII
-from omtl.learners.peers import Humble, Peer
+from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.learners.romco import ROMCO
-from omtl.learners.second_order import SecondOrderPerceptron
-from omtl.learners.selective import SelectivePerceptron
-from omtl.learners.soft_confidence import SCW
-from omtl.learners.within_online import OnlineWithinOnline
-from omtl.reference import ReferenceStep
 from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
 
-INFINITY = float("inf")
-
-
 # Random small problems
-
-
-etas = st.floats(-5.0, 2.0).map(lambda power: 10.0**power)
-relations = st.one_of(st.just(0.0), st.floats(0.0, 256.0))
-strengths = st.one_of(st.just(1.0), st.floats(0.01, 1.0))
-alphas = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.0, 1.0))
-aggressiveness = st.one_of(st.just(INFINITY), st.floats(-3.0, 2.0).map(lambda power: 10.0**power))
-leanings = st.one_of(st.just(0.0), st.floats(0.0, 0.9))
-
-
-@THOROUGH
-@given(
-    cases(),
-    st.builds(Perceptron, etas, st.sampled_from([0.0, 1.0]), st.booleans()),
-)
-def test_perceptron_is_its_oracle(case: Case, learner: Perceptron) -> None:
-    """The perceptron, alone and pooled, by mistakes and by margin."""
-    compare(learner, case)
-
-
-@THOROUGH
-@given(
-    cases(),
-    st.builds(PassiveAggressive, aggressiveness, st.booleans(), st.sampled_from([0.0, 1.0])),
-)
-def test_passive_aggressive_is_its_oracle(case: Case, learner: PassiveAggressive) -> None:
-    """PA and PA-I, alone and pooled."""
-    compare(learner, case)
-
-
-@THOROUGH
-@given(cases(empty_rows=False), st.builds(COML, aggressiveness, leanings, st.booleans()))
-def test_coml_is_its_oracle(case: Case, learner: COML) -> None:
-    """COML, without empty rows."""
-    compare(learner, case)
-
-
-budgets = st.sampled_from([INFINITY, 5.0])
-powers_of_ten = st.floats(-3.0, 3.0).map(lambda power: 10.0**power)
-
-BASELINES = {
-    "GradientDescent": st.builds(GradientDescent, etas, st.booleans(), st.integers(0, 2)),
-    "AdaGrad": st.builds(AdaGrad, etas, st.booleans()),
-    "AROW": st.builds(AROW, powers_of_ten, st.booleans()),
-    "Majority": st.builds(Majority),
-    "MultiTaskAROW": st.builds(
-        MultiTaskAROW, st.floats(-3.0, 3.0).map(lambda power: 10.0**power), st.floats(0.0, 1.0)
-    ),
-    "ParameterFree": st.one_of(
-        st.builds(
-            ParameterFree,
-            st.floats(least, 20.0),
-            st.floats(0.1, 10.0),
-            st.floats(0.1, 10.0),
-            st.integers(0, 1),
-            st.booleans(),
-            st.just(refined),
-        )
-        for least, refined in ((0.5, False), (10.0, True))  # refined bets need |⟨g, v⟩| ≤ L R
-    ),
-    "OnlineWithinOnline": st.builds(
-        OnlineWithinOnline, powers_of_ten, st.floats(0.0, 10.0), st.integers(0, 2)
-    ),
-    "ROMCO": st.builds(ROMCO, etas, st.floats(0.0, 2.0), st.floats(0.0, 2.0)),
-    "LazyParameterFree": st.builds(
-        LazyParameterFree,
-        st.floats(10.0, 20.0),
-        st.floats(0.1, 10.0),
-        st.floats(0.1, 10.0),
-        st.integers(0, 1),
-        st.booleans(),
-    ),
-    "Peer": st.builds(
-        Peer,
-        st.floats(0.1, 10.0),
-        st.floats(0.1, 10.0),
-        st.one_of(st.just(0.0), st.floats(0.1, 50.0)),
-        st.booleans(),
-        st.booleans(),
-        budgets,
-        st.booleans(),
-    ),
-    "Humble": st.builds(Humble, st.floats(0.1, 10.0), st.floats(0.0, 4.0), st.booleans(), budgets),
-    "SelectivePerceptron": st.builds(
-        SelectivePerceptron,
-        st.one_of(st.just(INFINITY), st.floats(0.01, 10.0)),
-        st.one_of(st.just(INFINITY), st.floats(0.0, 9.0)),
-        st.booleans(),
-    ),
-    "HedgedMultiTask": st.builds(HedgedMultiTask, etas, st.integers(2, 9)),
-    "PassiveAggressiveII": st.builds(PassiveAggressiveII, powers_of_ten, st.booleans()),
-    "ALMA": st.builds(ALMA, st.floats(0.05, 1.0), st.booleans()),
-    "SCW": st.builds(SCW, powers_of_ten, st.floats(0.51, 0.99), st.booleans()),
-    "SecondOrderPerceptron": st.builds(SecondOrderPerceptron, powers_of_ten, st.booleans()),
-}
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_baseline_is_its_oracle(name: str) -> None:
-    """The baselines of ours, alone and pooled; any row may be empty."""
-
-    @THOROUGH
-    @given(cases(), BASELINES[name])
-    def agree(case: Case, learner: Any) -> None:
-        compare(learner, case)
-
-    agree()
-
-
-def by_column(by_node: bool, by_row: bool) -> st.SearchStrategy[DOM2]:
-    """Return a strategy of DOM-II in one of its variants."""
-    return st.builds(DOM2, etas, alphas, st.just(by_node), st.just(by_row))
-
-
-NETWORKED = {
-    "NS": (st.builds(NS, etas, strengths), True),
-    "NeighbourhoodMT": (st.builds(NeighbourhoodMT, etas, st.floats(0.0, 9.0)), True),
-    "DST": (st.builds(DST, etas), False),
-    "DOM1": (st.builds(DOM1, etas, relations), False),
-    "DOM2": (by_column(False, False), False),
-    "DOM2-by_row": (by_column(False, True), False),
-    "DOM2-by_node": (by_column(True, False), True),
-    "DOM2-by_node-by_row": (by_column(True, True), True),
-    "DA": (st.builds(DA, etas, relations), False),
-}
-
-
-@pytest.mark.parametrize("name", NETWORKED)
-def test_networked_learner_is_its_oracle(name: str) -> None:
-    """On networks whose combination loses nothing (A invertible), a node may meet many tasks."""
-    learners, a_node_a_task = NETWORKED[name]
-
-    @THOROUGH
-    @given(cases(a_node_a_task, lossless=True), learners)
-    def agree(case: Case, learner: Any) -> None:
-        compare(learner, case)
-
-    agree()
-
-
-@pytest.mark.parametrize("name", NETWORKED)
-def test_networked_learner_is_its_oracle_on_any_network(name: str) -> None:
-    """On networks whose combination loses modes too (full; A singular), one example a node."""
-    learners, a_node_a_task = NETWORKED[name]
-
-    @THOROUGH
-    @given(cases(a_node_a_task, at_most_one=True), learners)
-    def agree(case: Case, learner: Any) -> None:
-        compare(learner, case)
-
-    agree()
-
-
-@pytest.mark.parametrize("name", ["DST", "DOM1", "DOM2", "DOM2-by_row", "DA"])
-def test_many_examples_a_node_on_any_network(name: str) -> None:
-    """Nodes that meet several tasks a round, on networks whose combination loses modes too."""
-    learners, _ = NETWORKED[name]
-
-    @THOROUGH
-    @given(cases(), learners)
-    def agree(case: Case, learner: Any) -> None:
-        compare(learner, case)
-
-    agree()
 
 
 # Corners
@@ -246,18 +57,18 @@ def test_coml_scale_does_not_underflow() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner",
+    ("learner", "tail"),
     [
-        NS(0.05),
-        DST(0.05),
-        DOM1(0.05, 3.0),
-        DOM2(0.05, 0.4),
-        DOM2(0.05, 0.4, False, True),
-        DA(0.5, 3.0),
+        (NS(0.05), "ring"),
+        (DST(0.05), "fast"),
+        (DOM1(0.05, 3.0), "ring"),
+        (DOM1(0.05, 3.0), "fast"),
+        (DOM2(0.05, 0.4), "ring"),
+        (DOM2(0.05, 0.4, False, True), "fast"),
+        (DA(0.5, 3.0), "fast"),
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("tail", ["ring", "fast"])
 def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
     """Thousands of rounds where decay to the number of rounds is far below 1e-308."""
     n_tasks = 5 if tail == "ring" else 2
@@ -271,15 +82,6 @@ def test_fast_decaying_modes_do_not_underflow(learner: Any, tail: str) -> None:
         assert 1500 * np.log10(np.abs(net.decay[-1])) < -320
         assert np.all(np.abs(net.scale) >= network_vectors.SMALLEST_SCALE)
     assert np.all(np.isfinite(net.W.vectors))
-
-
-@pytest.mark.parametrize("learner", [DOM2(1.0, 0.3), DOM2(1.0, 0.3, False, True)], ids=repr)
-def test_relations_are_a_softmax_however_large_the_losses(learner: DOM2) -> None:
-    """Eq. 13 where every exp(−loss) is below the smallest number: the smallest loss still wins."""
-    case = problem((60, 60, 60), n_features=5, mixing=lazy_ring(3))
-    tasks = case.tasks
-    case = case._replace(tasks=Tasks(1e3 * tasks.X, tasks.y, tasks.task, tasks.names))
-    compare(learner, case)
 
 
 @pytest.mark.parametrize("topology", ["ring", "grid"])
@@ -308,15 +110,6 @@ def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -
 
 
 every_learner = pytest.mark.parametrize("learner", VARIANTS, ids=repr)
-
-
-def test_learners_are_found() -> None:
-    """The conformance tests below see all learners, and the oracles know those of today."""
-    found = set(learner_classes())
-    assert found >= {Perceptron, PassiveAggressive, COML, NS, DST, DOM1, DOM2, DA}
-    for module in (perceptron, passive_aggressive, coml, dom):
-        assert any(each.__module__ == module.__name__ for each in found)
-    assert len({repr(learner) for learner in VARIANTS}) == len(VARIANTS) >= len(found)
 
 
 @every_learner
@@ -389,12 +182,3 @@ def test_a_node_a_task_is_required(learner: Any) -> None:
     """Learners whose nodes are tasks refuse another network, and say what to set."""
     with pytest.raises(UserError, match=r"set network\.n_nodes=3"):
         learner.new_state(Shape(3, 2, mixing_matrix(4)))
-
-
-def test_oracle_steps_are_steps() -> None:
-    """The oracles see every event once, in order."""
-    case = problem((3, 2))
-    for learner in VARIANTS:
-        steps = list(oracle_steps(learner, case))
-        assert len(steps) == 5
-        assert all(isinstance(step, ReferenceStep) for step in steps)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,13 +9,6 @@ from scipy import sparse
 from omtl.learners.lmnn import MTLMNN
 from omtl.metric_learning import descent, quadratic_forms
 from omtl.metric_learning.descent import Solution
-from omtl.metric_learning.quadratic_forms import (
-    mirror,
-    nearest_in_cone,
-    products,
-    to_pairs,
-    to_targets,
-)
 from omtl.util.errors import UserError
 from tests.helpers.lmnn_problem import Problem
 
@@ -105,41 +96,6 @@ def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.Mon
     assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
 
 
-@pytest.mark.parametrize("n", [1, 2, 40])
-def test_the_nearest_matrix_in_the_cone(n: int) -> None:
-    """For every number of negative eigenvalues, and for equal ones."""
-    rng = np.random.default_rng(n)
-    basis, _ = np.linalg.qr(rng.normal(size=(n, n)))
-    for n_negative in range(n + 1):
-        for values in (rng.uniform(0.1, 2.0, size=n), np.ones(n)):
-            values[:n_negative] *= -1.0
-            matrix = (basis * values) @ basis.T
-            matrix = 0.5 * (matrix + matrix.T)
-            near = nearest_in_cone(matrix)
-            expected = (basis * np.maximum(values, 0.0)) @ basis.T
-            np.testing.assert_allclose(near, expected, rtol=0, atol=1e-12)
-            np.testing.assert_array_equal(near, near.T)
-    for matrix in (np.zeros((n, n)), np.diag(np.arange(n) % 3 - 1.0)):
-        np.testing.assert_allclose(nearest_in_cone(matrix), np.maximum(matrix, 0.0), atol=0)
-
-
-def test_all_is_compiled_beforehand() -> None:
-    compiled = (mirror, to_pairs, to_targets, products)
-    MTLMNN(1.0, 1.0).warm()
-    known = [len(function.signatures) for function in compiled]
-    assert all(known)
-    MTLMNN(1.0, 1.0, 1, max_iter=3).fit(X, Y, TASK, 2)
-    assert [len(function.signatures) for function in compiled] == known
-
-
-def test_a_problem_solved_by_hand() -> None:
-    """On a line each target is at m, and impostors at 4m, 9m, 9m and 16m: the best m is 1/3."""
-    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-    solution = lmnn(X, y, 1)
-    assert solution.metrics[0, 0, 0] == pytest.approx(1.0 / 3.0, abs=1e-3)
-    assert solution.objective == pytest.approx(2.0 / 3.0, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("seed", "n", "n_features", "n_classes", "n_neighbors", "known"),
     [
@@ -165,35 +121,6 @@ def test_metric_learn_finds_the_same_objective(
     assert known * (1.0 - 2e-3) <= solution.objective <= known * (1.0 + 1e-5)
 
 
-def test_parts_that_cost_too_much_leave_one_metric() -> None:
-    """The tasks are the same twice, and M_0 has to serve both: as for one, with half of gamma0."""
-    X, y, _ = two_tasks(5)
-    twice, task = np.vstack([X, X]), np.repeat([0, 1], len(X))
-    many = MTLMNN(1e5, 2.0, 1, tol=1e-6).solve(twice, np.tile(y, 2), task, 2)
-    one = MTLMNN(1e5, 1.0, 1, tol=1e-6).solve(X, y, np.zeros(len(y), dtype=int), 1)
-    assert many.objective == pytest.approx(2.0 * one.objective, rel=2e-3)
-    np.testing.assert_allclose(many.metrics[0], many.metrics[1], atol=1e-2)
-
-
-def test_the_order_of_the_tasks_and_where_the_data_are_do_not_matter() -> None:
-    X, y, task = two_tasks(6)
-    learner = MTLMNN(1.0, 1.0, 2, tol=1e-6)
-    here = learner.fit(X, y, task, 2)
-    there = learner.fit(X[::-1] + 5.0, y[::-1], 1 - task[::-1], 2)
-    np.testing.assert_allclose(here, there[::-1], atol=0.02)
-
-
-def test_the_objective_never_rises_while_the_hinge_stays() -> None:
-    X, y, task = two_tasks(7, n=60)
-    solution = MTLMNN(0.01, 0.01, 2, tol=1e-4).solve(X, y, task, 2)
-    assert solution.converged
-    assert len(solution.history) > 5
-    for (width, before), (next_width, after) in pairwise(solution.history):
-        assert next_width <= width
-        if next_width == width:
-            assert after <= before * (1.0 + 1e-12)
-
-
 def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few impostors have a loss at first, and all do once the metric has shrunk to where it is."""
     X, y, task = two_tasks(8, n=30)
@@ -202,35 +129,6 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
     problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1)
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
-
-
-def test_neighbours_are_better_than_by_euclidean_distance() -> None:
-    """Of twelve features, one tells the classes in both tasks, and another in each task."""
-    rng = np.random.default_rng(0)
-    n = 200
-    y, task = rng.integers(0, 2, 2 * n), np.repeat([0, 1], n)
-    X = rng.normal(size=(2 * n, 12))
-    X[:, 0] += 2.0 * y
-    X[np.arange(2 * n), 1 + task] += 2.0 * y
-    train = np.arange(2 * n) % 2 == 0
-    metrics = MTLMNN(1.0, 1.0).fit(X[train], y[train], task[train], 2)
-
-    def errors(metric_of: np.ndarray) -> int:
-        wrong = 0
-        for i in np.flatnonzero(~train):
-            away = X[train & (task == task[i])] - X[i]
-            distance = np.einsum("nd,de,ne->n", away, metric_of[task[i]], away)
-            wrong += int(y[train & (task == task[i])][distance.argmin()] != y[i])
-        return wrong
-
-    assert errors(metrics) < 0.7 * errors(np.stack([np.eye(12)] * 2))
-
-
-def test_too_few_steps_are_told() -> None:
-    X, y, task = two_tasks(9)
-    solution = MTLMNN(1.0, 1.0, max_iter=3, n_neighbors=1).solve(X, y, task, 2)
-    assert solution.n_steps == 3
-    assert not solution.converged
 
 
 X, Y, TASK = two_tasks(10)

@@ -12,7 +12,6 @@ from omtl.learners.similarity import OMTRSL, OMTRSLActive
 from omtl.reference import similarity as oracle
 from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import omtrsl
-from omtl.theory.omtrsl import PRINTED
 
 CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
 BS = st.floats(0.0, 30.0)
@@ -50,26 +49,6 @@ def test_mistakes_are_within_theorem_1(seed: int, C: float, b: float, plain: boo
         assert wrong <= omtrsl.theorem1(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
 
 
-def test_theorem_1_fails_as_printed() -> None:
-    """It counts ‖M‖ from 0 where learning starts from I: one task, one feature, one label.
-
-    M = -1/2 loses nothing, and 1/C times its square norm is 25. From 1 to 0 in steps of 2 C there
-    are 50 mistakes.
-    """
-    C, n = 0.01, 100
-    rows = [(np.array([1.0]), np.array([1.0]), np.array([-1.0]), -1.0, 0)] * n
-    rounds, _ = oracle.omtrsl(OMTRSL(C, 0.0), rows, np.zeros(n), 1, 1)
-    wrong = sum(r.p > 1e-9 for r in rounds)
-    M = np.full((1, 1, 1), -0.5)
-    known = {"steep": omtrsl.steepness(1.0, 0.0, 1), "C": C}
-    none = np.zeros(1)
-    norm = omtrsl.square_norm_A(M, 0.0)
-    assert wrong == 50
-    assert omtrsl.theorem1(none, square_norm=norm, times=PRINTED, **known) == pytest.approx(25.0)
-    norm = omtrsl.square_norm_A(M, 0.0, np.eye(1))
-    assert omtrsl.theorem1(none, square_norm=norm, **known) == pytest.approx(225.0)
-
-
 @THOROUGH
 @given(st.integers(0, 200), CS, BS, st.sampled_from([0.1, 1.0, 5.0]))
 def test_expected_mistakes_are_within_theorem_2(
@@ -83,15 +62,6 @@ def test_expected_mistakes_are_within_theorem_2(
         norm = omtrsl.square_norm_A(M, b, np.eye(4))
         bound = omtrsl.theorem2(loss, square_norm=norm, steep=steep, C=C, delta=delta)
         assert wrong <= bound * (1 + 1e-9)
-
-
-def test_theorem_2_with_delta_1_is_theorem_1_as_proved() -> None:
-    """Which is what tells the slip in theorem 1."""
-    losses = np.array([0.0, 3.0, 10.0])
-    known = {"square_norm": 2.0, "steep": 0.7, "C": 0.3}
-    np.testing.assert_allclose(
-        omtrsl.theorem2(losses, delta=1.0, **known), omtrsl.theorem1(losses, **known)
-    )
 
 
 @THOROUGH
@@ -112,16 +82,3 @@ def test_norms(seed: int, n_tasks: int, b: float) -> None:
         1 + 1e-9
     )
     assert omtrsl.steepness(R, 0.0, n_tasks) == pytest.approx(omtrsl.steepness(R, b, n_tasks, True))
-
-
-def test_matrices_to_compare_with() -> None:
-    """The inverse covariance within classes, in units of its mean variance, task by task."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3)) * [1.0, 2.0, 3.0]
-    label, task = np.tile([0, 1, 1], 20), np.repeat([0, 1], 30)
-    found = omtrsl.within_classes(X, label, task, 2, 0.5)
-    for k in range(2):
-        parts = [X[(task == k) & (label == c)] for c in (0, 1)]
-        S = sum(len(each) * np.cov(each.T, bias=True) for each in parts) / 30
-        s = np.trace(S) / 3
-        np.testing.assert_allclose(found[k], np.linalg.inv(S / s + 0.5 * np.eye(3)), rtol=1e-9)

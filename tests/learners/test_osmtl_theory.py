@@ -17,13 +17,11 @@ from profiles import thorough
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
 from omtl.figures.panels import osmtl_bounds
-from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import GivenExample, Steps
@@ -77,19 +75,6 @@ def bound_of(tasks: Tasks, stream: Stream, U: np.ndarray, C: float, alpha: float
     )
 
 
-def test_losses_of_fixed_weights_are_those_of_the_definitions() -> None:
-    """One by one, with tasks that sit out."""
-    tasks, stream = problem(3, 4, 5, 3, 0.2)
-    U = np.random.default_rng(1).standard_normal((4, 3))
-    found = osmtl.fixed_weights(tasks, stream, U)
-    for t, given_now in enumerate(by_round(tasks, stream)):
-        for k in range(4):
-            own = [max(0.0, 1.0 - g.y * (U[k] @ g.x)) for g in given_now if g.task == k]
-            rest = [max(0.0, 1.0 - g.y * (U[k] @ g.x)) for g in given_now if g.task != k]
-            assert found.own[t, k] == pytest.approx(sum(own))
-            assert found.others[t, k] == pytest.approx(max(rest, default=0.0))
-
-
 @THOROUGH
 @example(600, 3, 8, 0.0, 3.0, 0.3, 1.0, False, False)  # correctors alone would go in a circle
 @given(
@@ -131,36 +116,6 @@ def test_theorem_1_bounds_each_tasks_regret(
         assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + SLACK)
 
 
-def test_the_bound_is_reached() -> None:
-    """One task, one example: w = 0 suffers 1, w* = x/‖x‖² nothing, and C = 1/‖x‖² is best."""
-    x = np.array([[0.0, 2.0]])
-    tasks = Tasks(x, np.ones(1), np.zeros(1, dtype=np.int64), ("a",))
-    stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0))
-    bound = bound_of(tasks, stream, x / 4.0, C=0.25, alpha=1.0)
-    learner = OSMTLExponential(C=0.25, alpha=1.0, lam=1.0, margin=1.0)
-    steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 2, np.eye(1)))
-    np.testing.assert_allclose(bound, suffered(steps, tasks, stream))
-
-
-def test_learning_from_mistakes_only_breaks_the_printed_theorem() -> None:
-    """With one x and one label the passive learner is right ever after, and suffers all the same;
-    the learner of algorithm 2 on the same rounds stays below the bound."""
-    T = 400
-    tasks = Tasks(np.ones((T, 1)), np.ones(T), np.zeros(T, dtype=np.int64), ("a",))
-    stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0), n_checkpoints=T)
-    C, alpha = osmtl.corollary2_rates(T)
-    U = np.ones((1, 1))
-    bound = bound_of(tasks, stream, U, C, alpha)[0, -1]
-    regrets = {}
-    for margin in (0.0, 1.0):
-        learner = OSMTLExponential(C, alpha, lam=1.0, margin=margin)
-        steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 1, np.eye(1)))
-        regrets[margin] = suffered(steps, tasks, stream).sum()
-    assert regrets[0.0] == pytest.approx(1.0 + (T - 1) * (1.0 - C))
-    assert regrets[0.0] > 10.0 * bound
-    assert regrets[1.0] <= bound
-
-
 @THOROUGH
 @given(seed=st.integers(0, 10_000), m=st.integers(1, 5), n=st.integers(1, 40))
 def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> None:
@@ -179,27 +134,6 @@ def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> Non
     assert np.all(theorem <= corollary * (1.0 + SLACK))
     slack = R**2 * (2.0 * math.sqrt(T) - (1.0 + math.sqrt(T)) ** 2 / (2.0 * math.sqrt(T)))
     np.testing.assert_allclose(corollary - theorem, slack, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("learner", [OSMTLExponential, OSMTLThreshold])
-def test_compiled_plays_stay_below_the_bound(learner: type) -> None:
-    """The sum over the tasks of what the compiled learner suffers, at corollary 2's rates."""
-    tasks, stream = problem(5, 6, 60, 8, 0.1)
-    T = stream.start.size - 1
-    shape = Shape(6, 8, mixing_matrix(6), n_rounds=T)
-    one = learner(1.0, 1.0, 0.5, margin=1.0, by_horizon=True)
-    trace, _ = play(one, examples_of(tasks), stream, shape)
-    U = comparators.best_weights(tasks)
-    lost = comparators.at_checkpoints(comparators.losses_under(tasks, U), stream)
-    bound = bound_of(tasks, stream, U, *osmtl.corollary2_rates(T)).sum(axis=0)
-    assert np.all(trace.checkpoint_loss - lost <= bound)
-    assert (trace.checkpoint_loss - lost)[-1] > 0.0
-
-
-def test_no_concentration_proves_nothing() -> None:
-    """At α = 0 the bound is infinite."""
-    tasks, stream = problem(0, 2, 3, 3, 0.0)
-    assert np.all(np.isinf(bound_of(tasks, stream, np.ones((2, 3)), 1.0, 0.0)))
 
 
 DRAWN = a_figure(

@@ -1,20 +1,33 @@
-"""Parameter-free learning errs as the authors' program does; losses and their slopes agree."""
+"""Learners that do what their authors' programs do."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from data_sets import real
 
-from omtl.data.examples import Examples
+from omtl.api.comparisons import compare
+from omtl.data.examples import Examples, examples_of
 from omtl.data.networks import mixing_matrix
-from omtl.data.rows import rows_of, square_norms
+from omtl.data.preparation import prepare
+from omtl.data.rows import SparseRows, rows_of, square_norms
 from omtl.data.streams import Stream
-from omtl.kernel.losses import ABSOLUTE, HINGE, SQUARE, loss_of, slope
-from omtl.kernel.rules import Shape
+from omtl.experiment.composition import composed
+from omtl.experiment.playing import compute
+from omtl.experiment.selection import select
+from omtl.kernel.loop import run
+from omtl.kernel.losses import ABSOLUTE
+from omtl.kernel.play import TINY
+from omtl.kernel.rules import Play, Shape
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
+from omtl.learners.peers import Humble, Peer
+from omtl.measures.metrics import METRICS
 from omtl.protocols.heldout import HeldOutPart
 from omtl.protocols.regression import measure_errors
 
@@ -94,10 +107,104 @@ def test_errors_are_those_of_the_authors_program(learner: Any) -> None:
         np.testing.assert_allclose(getattr(slow, name), getattr(found, name), rtol=1e-9)
 
 
-@pytest.mark.parametrize("which", [HINGE, ABSOLUTE, SQUARE])
-def test_slope_is_that_of_the_loss(which: int) -> None:
-    """By finite differences, away from corners."""
-    for y, z in ((1.0, 0.3), (1.0, 1.7), (-1.0, 0.4), (-1.0, -2.0)):
-        h = 1e-6
-        found = (loss_of(which, y, z + h) - loss_of(which, y, z - h)) / (2 * h)
-        assert slope(which, y, z) == pytest.approx(found, abs=1e-6)
+TRACE = json.loads((Path(__file__).parents[1] / "golden").joinpath("peers.json").read_text("utf-8"))
+"""Digests of the program's trace, and how they were made."""
+
+
+class Asking:
+    """The recorder (`omtl.kernel.loop`) of who was asked: counts before each example."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.peers: list[int] = []
+
+    def begin(self) -> int:
+        """Return what is so far: nothing."""
+        return 0
+
+    def scored(self, so_far: int, play: Play, *rest: Any) -> int:
+        """Note the counts before the example."""
+        del rest
+        self.asked.append(int(play.state.asked.sum()))
+        self.peers.append(int(play.state.peers.sum()))
+        return so_far
+
+
+@pytest.mark.parametrize(
+    ("name", "learner", "zero"),
+    [
+        ("PEER", Peer(1.0, 5.0, on_mistakes=True), TINY),
+        ("HUMBLE", Humble(1.0, float(np.log(30.0)), scaled=True), -TINY),
+    ],
+)
+def test_learner_does_what_the_authors_program_does(
+    name: str, learner: Any, zero: float, real_home: Path | None
+) -> None:
+    """14,820 examples of 29 tasks: the same labels asked for, the same answers of peers."""
+    tasks = prepare(real("landmine", real_home, tasks="all"), normalise="unit", bias=True)
+    n, K = tasks.y.size, len(tasks.names)
+    examples = examples_of(tasks)
+    order = np.random.default_rng(24).permutation(n)
+    stream = Stream(np.arange(n + 1), order, np.zeros(n, dtype=np.int64), np.array([n]))
+    shape = Shape(K, tasks.X.shape[1], mixing_matrix(K), isinstance(examples.rows, SparseRows))
+    state, asking = learner.new_state(shape), Asking()
+    run(learner, state, examples, stream, asking, compiled=False, zero=zero)
+    trace = TRACE[name]
+    for what in ("asked", "peers"):
+        counts = [*getattr(asking, what), int(getattr(state, what).sum())]
+        assert counts[-1] == trace[what]
+        assert (
+            hashlib.sha256(bytes(np.diff(counts).tolist())).hexdigest()
+            == (trace[f"sha256_of_{what}"])
+        )
+    assert state.wrong.tolist() == trace["wrong"]
+    final = state.tau @ state.w if name == "HUMBLE" else state.w
+    np.testing.assert_allclose(np.linalg.norm(final, axis=1), trace["norms"], rtol=1e-8)
+
+
+SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"
+
+
+def result(*overrides: str) -> tuple[Any, Any]:
+    """Return an experiment, and its first repeat."""
+    words = ["dataset=biased_tasks", f"dataset.options={SMALL}", "protocol=regression"]
+    one = composed([*words, *overrides]).experiment
+    return one, compute(one.unit(0, 0))
+
+
+def test_errors_are_measured() -> None:
+    _, found = result("algorithm=parameter_free_refined", "protocol.test_share=0.25")
+    arrays = found.arrays
+    assert arrays["examples"].tolist() == [7] * 6  # a quarter of 10, rounded up, is held out
+    assert arrays["seen"][-1] == 42
+    assert sorted(arrays["order"]) == list(range(6))
+    assert arrays["checkpoint_absolute"][0, -1] == pytest.approx(arrays["absolute"][0].sum())
+    assert METRICS["absolute_error"].of(arrays, 0, None) == pytest.approx(
+        arrays["absolute"][0].sum() / 42
+    )
+    assert METRICS["square_error"].of(arrays, 0, 2) == pytest.approx(arrays["square"][0, 2] / 7)
+    assert METRICS["test_absolute_error"].of(arrays, 0, None) == pytest.approx(
+        arrays["test_absolute"][0].mean()
+    )
+
+
+@pytest.mark.parametrize("rule", ["oracle_absolute", "prefix_absolute"])
+def test_rules_look_at_absolute_errors(rule: str) -> None:
+    config = composed(["dataset=biased_tasks", "protocol=regression", f"selection={rule}"])
+    one, found = result("algorithm=gd")
+    (chosen,) = select([found], one.points, config.selection)
+    seen = found.arrays["seen"]
+    part = seen.size - 1 if rule == "oracle_absolute" else np.searchsorted(seen, 0.1 * seen[-1])
+    assert chosen == np.argmin(found.arrays["checkpoint_absolute"][:, part])
+
+
+def test_regressors_are_compared() -> None:
+    found = compare(
+        "parameter_free",
+        "biased_tasks",
+        f"dataset.options={SMALL}",
+        protocol="regression",
+        repeats=3,
+        metric="absolute_error",
+    )
+    assert set(found.frame["algorithm"]) == {"parameter_free", "gd", "gd_pooled"}

@@ -1,13 +1,13 @@
-"""The learners in river: its own checks, its tools, and the bits of the estimator."""
+"""The learners in river, and tasks that come after learning began."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from estimator_cases import in_turn
 from river import (
     compose,
     datasets,
@@ -22,7 +22,7 @@ from river.checks import yield_checks
 from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
-from omtl.sklearn import ROMPGD, PassiveAggressive
+from omtl.sklearn import AROW, ROMPGD, MultiTaskAROW, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of
@@ -67,11 +67,6 @@ def test_river_checks(name: str) -> None:
     assert {"check_emerging_features", "check_shuffle_features_no_impact"} <= checks(model)
 
 
-def test_river_checks_of_compiled_code() -> None:
-    """The same of a compiled loop."""
-    assert len(checks(MultiTask(PassiveAggressive(C=1.0)))) > 20
-
-
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "OMTLCovariance"])
 def test_new_features_give_the_bits_of_known_ones(name: str) -> None:
     """Where features come one by one, the state is what it is where all are known before.
@@ -104,94 +99,6 @@ def test_progressive_validation_of_river() -> None:
     )
     metric = evaluate.progressive_val_score(stream(600), model, metrics.Accuracy())
     assert metric.get() > 0.7
-
-
-def test_mistakes_are_told() -> None:
-    """What does not fit is a ValueError that says what."""
-    model = MultiTask(PassiveAggressive(), tasks=("a", "b"))
-    for text, x in {
-        "has no feature 'task'": {"f": 1.0},
-        r"task 'z' was not declared \(declared: 'a', 'b'\)": {"task": "z", "f": 1.0},
-        "has a feature that is not a number": {"task": "a", "f": "red"},
-        "contains NaN": {"task": "a", "f": float("nan")},
-        "infinity or": {"task": "a", "f": 10**400},
-    }.items():
-        with pytest.raises(ValueError, match=text):
-            model.learn_one(x, True)
-    with pytest.raises(ValueError, match=r"y='x' is not one of the classes \[False, True\]"):
-        model.learn_one({"task": "a", "f": 1.0}, "x")
-    assert model.predict_one({"task": "a", "unheard of": 1.0}) is False
-    assert model.decision_one({"task": "a"}) == 0.0
-
-
-def test_mistakes_are_told_of_compiled_code() -> None:
-    """The same errors, also for features that are known, with nothing learnt."""
-    test_mistakes_are_told()
-    model = MultiTask(PassiveAggressive(), tasks=("a", "b"))
-    model.learn_one({"task": "a", "f": 1.0}, True)
-    before = model.decision_one({"task": "a", "f": 1.0})
-    for text, x in {
-        "declared": {"task": "z", "f": 1.0},
-        "not a number": {"task": "a", "f": "red"},
-        "contains NaN": {"task": "a", "f": float("nan")},
-        "infinity or": {"task": "a", "f": 10**400},
-        "has no feature": {"tusk": "a", "f": 1.0},
-    }.items():
-        for _ in range(2):
-            with pytest.raises(ValueError, match=text):
-                model.decision_one(x)
-            with pytest.raises(ValueError, match=text):
-                model.learn_one(x, False)
-    assert model.decision_one({"task": "a", "f": 1.0}) == before
-
-
-@pytest.mark.parametrize("name", ["PassiveAggressive", "ROMPGD", "DOM1"])
-@pytest.mark.parametrize("n_features", [1, 6])
-def test_compiled_examples_of_known_features_give_the_bits_of_others(
-    name: str, n_features: int
-) -> None:
-    """In any order, with as many other features, and changed after they were scored."""
-    rng = np.random.default_rng(3)
-    quick = MultiTask(ESTIMATORS[name](), tasks=("a", "b", "c"), default_task="c")
-    slow = quick.clone()
-    for i in range(60):
-        features = {f"f{j}": float(rng.normal()) for j in rng.permutation(n_features)}
-        x: dict[str, Any] = {**features, "task": "abc"[i % 3]}
-        if i % 10 == 9:
-            x[f"g{i}"] = x.pop("f0")
-        if i > 30:
-            x.pop("task")
-        scored = [quick.decision_one(x), slow.decision_one(OrderedDict(x))]
-        assert scored[0] == scored[1]
-        if i % 4 == 3:
-            x[next(name for name in x if name != "task")] = float(rng.normal())
-        quick.learn_one(x, i % 7 < 3)
-        slow.learn_one(OrderedDict(x), i % 7 < 3)
-    assert quick._plan is not None and slow._plan is None
-    assert quick._model is not None and slow._model is not None
-    for path, array in arrays_of(quick._model._state).items():
-        np.testing.assert_array_equal(arrays_of(slow._model._state)[path], array, err_msg=path)
-
-
-@pytest.mark.parametrize("kind", [Counter, lambda x: defaultdict(int, x)])
-def test_compiled_features_that_are_not_listed_are_not_asked_for(kind: Any) -> None:
-    """Mappings with a value for any feature are scored by those that they list."""
-    model = MultiTask(PassiveAggressive())
-    for _ in range(3):
-        model.learn_one({"a": 1, "b": 2}, True)
-    x = kind({"a": 1, "c": 5})
-    assert model.decision_one(x) == model.decision_one({"a": 1})
-    assert list(x) == ["a", "c"]
-
-
-def test_the_learner_is_not_touched() -> None:
-    """What is given is cloned, as in a pipeline that is used twice."""
-    learner = PassiveAggressive()
-    model = MultiTask(learner)
-    model.learn_one({"f": 1.0}, True)
-    assert not hasattr(learner, "classes_")
-    assert model.predict_one({"f": 1.0}) is True
-    assert model.clone().predict_one({"f": 1.0}) is False
 
 
 def test_many_are_one_after_the_other() -> None:
@@ -243,21 +150,121 @@ def test_tools_that_ask_for_probabilities() -> None:
     assert checks(MultiTask(PassiveAggressive(), tasks=("a", "b"), default_task="a"))
 
 
-def test_features_for_which_there_is_no_memory_get_no_columns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Scoring them later would read memory that is not the learner's."""
+RNG = np.random.default_rng(0)
+N = 60
+X = RNG.standard_normal((N, 5))
+TASK = np.array([*RNG.integers(0, 2, N // 2), *RNG.integers(0, 4, N // 2)])
+Y = (X @ RNG.standard_normal(5) > 0.3 * TASK).astype(int)
+FIRST = slice(0, N // 2)
+REST = slice(N // 2, N)
+
+NEEDS_ALL = {
+    *("NS", "DST", "DOM1", "DOM2", "DA", "NeighbourhoodMT"),  # a network
+    *("OMTLLogDet", "OSMTLExponential", "OSMTLThreshold", "Peer", "Humble"),  # relations
+}
+HEEDS_NUMBER = {
+    *("MultiPerceptron", "HedgedMultiTask", "SelectivePerceptron", "ROMPGD"),
+    *("OMTLCovariance", "OMTLBatchOpt", "OMTLVonNeumann"),
+}
+"""Learners whose rules use the number of tasks."""
+
+
+def made(name: str) -> MultiTaskClassifier:
+    """Return an estimator each of whose examples is a round."""
+    kind = ESTIMATORS[name]
+    return kind(rounds="example") if "rounds" in kind.entry.takes else kind()
+
+
+def same_state(one: MultiTaskClassifier, other: MultiTaskClassifier) -> None:
+    """Assert that two estimators have learnt the same, bit for bit."""
+    assert one.tasks_ == other.tasks_
+    found = arrays_of(other._state)
+    for path, array in arrays_of(one._state).items():
+        np.testing.assert_array_equal(found[path], array, err_msg=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    in_turn([name for name in ESTIMATORS if name not in NEEDS_ALL], np.asarray, sparse.csr_array),
+)
+def test_later_tasks_are_learnt(name: str, layout: Any) -> None:
+    """As if they had been declared, but for learners whose rules use the number of tasks."""
+    rows = layout(X)
+    model = made(name).partial_fit(rows[FIRST], Y[FIRST], TASK[FIRST])
+    before = model.decision_function(rows, TASK % 2)
+    model.partial_fit(rows[REST], Y[REST], TASK[REST])
+    assert sorted(model.tasks_) == [0, 1, 2, 3]
+    assert np.isfinite(before).all()
+    declared = made(name).partial_fit(rows[FIRST], Y[FIRST], TASK[FIRST], tasks=model.tasks_)
+    declared.partial_fit(rows[REST], Y[REST], TASK[REST])
+    if name not in HEEDS_NUMBER:
+        same_state(model, declared)
+    one_by_one = made(name).partial_fit(rows[FIRST], Y[FIRST], TASK[FIRST])
+    for i in range(N // 2, N):
+        one_by_one.learn_one(rows[[i]] if layout is not np.asarray else rows[i], Y[i], TASK[i])
+    same_state(model, one_by_one)
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_ALL))
+def test_learners_that_need_all_tasks_say_so(name: str) -> None:
+    """Nothing is learnt from such examples, not even from those of known tasks."""
+    model = made(name).partial_fit(X[FIRST], Y[FIRST], TASK[FIRST])
+    before = {path: array.copy() for path, array in arrays_of(model._state).items()}
+    with pytest.raises(ValueError, match=r"has to know all tasks .* name them \(tasks=\)"):
+        model.partial_fit(X[REST], Y[REST], TASK[REST])
+    for path, array in arrays_of(model._state).items():
+        np.testing.assert_array_equal(before[path], array, err_msg=path)
+
+
+@pytest.mark.parametrize("kind", [ROMPGD, PassiveAggressive, MultiTaskAROW])
+def test_new_tasks_in_an_open_round_of_compiled_code(kind: Any) -> None:
+    """Rows that a learner holds keep their place; arrays, examples and pure Python agree."""
+    model = kind().fit(X[FIRST], Y[FIRST], TASK[FIRST])
+    model.partial_fit(X[REST], Y[REST], TASK[REST])
+    one_by_one = kind().fit(X[FIRST], Y[FIRST], TASK[FIRST])
+    for i in range(N // 2, N):
+        one_by_one.learn_one(X[i], Y[i], TASK[i])
+    same_state(model, one_by_one)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("omtl.sklearn.stream.COMPILED", False)
+        plain = kind().fit(X[FIRST], Y[FIRST], TASK[FIRST])
+        plain.partial_fit(X[REST], Y[REST], TASK[REST])
+        expected = plain.decision_function(X, TASK)
+    np.testing.assert_allclose(model.decision_function(X, TASK), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_declared_tasks_stay_the_only_ones() -> None:
+    """A new name among declared tasks is a mistake; so is one in a prediction, or a missing one."""
+    declared = AROW().partial_fit(X, Y, TASK, tasks=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="task 9 was not declared"):
+        declared.partial_fit(X[:1], Y[:1], [9])
+    with pytest.raises(ValueError, match="task 9 was not declared"):
+        AROW().fit(X, Y, TASK).predict(X[:1], [9])
+    with pytest.raises(ValueError, match="NaN, which names no task"):
+        AROW().fit(X, Y, TASK).partial_fit(X[:1], Y[:1], [float("nan")])
+
+
+# river
+
+
+def examples() -> list[tuple[dict[str, Any], bool]]:
+    """Return four tasks that disagree."""
+    return [
+        ({"task": f"t{k}", **{f"f{j}": v for j, v in enumerate(row.tolist())}}, bool(y))
+        for row, y, k in zip(X, Y, TASK, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("compiled", ["plain", "compiled"])
+def test_river_learns_tasks_as_they_come(compiled: str) -> None:  # noqa: ARG001
+    """They need not be declared; the key is heeded."""
     model = MultiTask(PassiveAggressive())
-    model.learn_one({"f": 1.0}, True)
-    many = {f"f{i}": 1.0 for i in range(100)}
-
-    def full(*_: Any) -> None:
-        raise MemoryError
-
-    with monkeypatch.context() as patched:
-        patched.setattr(type(model._begun()._learner), "new_state", full)
-        with pytest.raises(ValueError, match="do not fit into the memory"):
-            model.learn_one(many, True)
-    assert model.decision_one(many) == 0.0
-    model.learn_one(many, True)
-    assert model.predict_one(many) is True
+    names = tuple(dict.fromkeys(x["task"] for x, _ in examples()))
+    declared = MultiTask(PassiveAggressive(), tasks=names)
+    for x, y in examples():
+        assert model.decision_one(x) == declared.decision_one(x)
+        model.learn_one(x, y)
+        declared.learn_one(x, y)
+    assert model._model is not None
+    assert declared._model is not None
+    same_state(model._model, declared._model)

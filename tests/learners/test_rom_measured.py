@@ -9,26 +9,21 @@ import numpy as np
 import pytest
 from described import a_line, a_panel
 from hypothesis import given
-from learner_cases import THOROUGH, Case, cases, problem
+from learner_cases import THOROUGH, Case, cases
 from miniature import a_rule, with_grid, with_options
-from rom_cases import LEARNERS, READING, at_first, plain, setting
-from scipy import sparse
+from rom_cases import LEARNERS, READING, at_first, plain
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import prepared_data
-from omtl.data.streams import Tasks
 from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, setting_of
 from omtl.figures import panels
 from omtl.figures.panels import rom_bounds
 from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, PlayedLine
 from omtl.kernel.play import play
-from omtl.learners.perceptron import Perceptron
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import objective
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Regulariser, best_fixed
-from omtl.util.errors import UserError
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -67,21 +62,6 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
                 np.testing.assert_array_equal(got["checkpoint_mistakes"], trace.checkpoint_mistakes)
 
     agree()
-
-
-def test_protocol_keeps_what_was_measured() -> None:
-    """A learner without a regulariser has none; features that were dropped are said to be so."""
-    case = problem((20, 15), n_features=3)
-    arrays = objective.play_grid(
-        [Perceptron(0.1), Perceptron(1.0)], setting(prepared_data(case.tasks))
-    )
-    assert arrays["seen"].tolist() == [8, 16, 24, 31, 35]
-    assert arrays["mistakes"].shape == (2, 2)
-    assert np.all(arrays["checkpoint_penalty"] == 0.0)
-    assert np.all(np.diff(arrays["largest_gradient"], axis=1) >= 0.0)
-    rare = Tasks(sparse.csr_array(np.eye(35)), case.tasks.y, case.tasks.task, case.tasks.names)
-    with pytest.raises(UserError, match="one example alone"):
-        objective.play_grid([Perceptron(0.1)], setting(prepared_data(rare)))
 
 
 RULE = a_rule()
@@ -129,43 +109,3 @@ def test_panel_shows_the_measured_regret() -> None:
         _, regret, theorem = min(found)
         assert shown[rom_bounds.TUNED].mean[at] == pytest.approx(regret, rel=1e-5)
         assert shown[rom_bounds.THEOREM].mean[at] == pytest.approx(theorem, rel=1e-5)
-
-
-def test_panel_of_both_algorithms() -> None:
-    """Each is below what is proved of it, in each repeat."""
-    panel = tiny_panel(
-        {
-            "rom_pgd_every_round": {"eta": [1e-3, 1e-2, 0.1]},
-            "rom_rda_rates": {"kappa": [1.0, 10.0, 100.0]},
-        },
-        "objective",
-    )
-    parts = axes_of(panel, 2)
-    for part in parts:
-        assert all(line.n_repeats == 2 for line in part.lines)
-        assert any("0 of 8 horizons" in n and rom_bounds.PROVED in n for n in part.notes)
-    assert [any("r₂" in note for note in part.notes) for part in parts] == [False, True]
-
-
-def test_weights_in_hindsight_are_of_the_stream_that_was_played() -> None:
-    """Of the same data and rounds, another protocol may play other examples."""
-    experiment = Experiment.compose(Names("rom_pgd", "joining_tasks", "objective"), READING)
-    experiment = with_options(experiment, n_tasks=3, n_examples=12, n_features=4, fewest=0.25)
-    found = []
-    for run_out in ("sit_out", "again"):
-        unit = experiment.patched({"protocol.*.run_out": run_out}).unit(0, 0)
-        found.append(rom_bounds.best_so_far(unit, 12, Regulariser(1.0, 1.0, 1.0)).objective)
-    assert found[1] > 1.01 * found[0]
-
-
-def test_panel_is_of_rom_alone() -> None:
-    """Other learners, another protocol, or several regularisers are said to be wrong."""
-    several = tiny_panel({"rom_rda_rates": {"kappa": [1.0], "alpha": [0.1, 1.0]}}, "objective")
-    with pytest.raises(UserError, match="has 2 regularisers"):
-        axes_of(several)
-    for panel in (
-        tiny_panel({"pm": {"eta": [1.0]}}, "objective"),
-        tiny_panel({"rom_rda_rates": {"kappa": [1.0]}}, "rounds"),
-    ):
-        with pytest.raises(UserError, match="must be ROM-PGD or ROM-RDA"):
-            axes_of(panel)

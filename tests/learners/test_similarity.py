@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from similarity_cases import THOROUGH, a_problem
 
-from omtl.data.rows import rows_of
 from omtl.data.triplets import BLOCK, Triplets
-from omtl.kernel.similarities import Similarities, stretches
-from omtl.kernel.triplet_steps import STRETCH, subtract
+from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.reference import similarity as oracle
 
@@ -117,20 +115,6 @@ def test_tasks_one_after_the_other(seed: int, d: int, learner: OMTRSL) -> None:
         assert_agrees(rounds, M, got, triplets.y, min(margins) > NEAR)
 
 
-def test_stretches_cover_a_block() -> None:
-    """Each is of one task and not too long; tasks that alternate are not told apart."""
-    found = stretches(np.repeat([2, 0, 2], [STRETCH + 1, 3, STRETCH]))
-    assert found == [
-        (0, STRETCH, 2),
-        (STRETCH, STRETCH + 1, 2),
-        (STRETCH + 1, STRETCH + 4, 0),
-        (STRETCH + 4, 2 * STRETCH + 4, 2),
-    ]
-    assert stretches(np.arange(50) % 2) == [(0, 50, None)]
-    assert stretches(np.array([1])) == [(0, 1, 1)]
-    assert stretches(np.arange(BLOCK + 1) % 2) == [(0, BLOCK, None), (BLOCK, BLOCK + 1, None)]
-
-
 @THOROUGH
 @given(st.integers(0, 10_000), powers)
 def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
@@ -154,25 +138,3 @@ def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
         size = max(1.0, max(abs(r.p) for r in rounds))
         np.testing.assert_allclose(scores, [r.p for r in rounds], rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(matrices[0], W, rtol=0, atol=1e-8 * np.abs(W).max())
-
-
-def test_unrelated_tasks_learn_alone() -> None:
-    """OMTRSL with b = 0 is OSTRSL, to the bit."""
-    X, triplets, draws = a_problem(3, 3, 5)
-    alone = learnt(OSTRSL(0.3), X, triplets, draws, 3)
-    for ours, theirs in zip(learnt(OMTRSL(0.3, 0.0), X, triplets, draws, 3), alone, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-def test_rows_are_subtracted() -> None:
-    """Also where both have a column, and one has none left."""
-    X = np.array([[1.0, 0.0, 2.0, 3.0, 0.0], [0.0, 4.0, 2.0, 1.0, 5.0], [0.0] * 5])
-    rows = rows_of(sparse.csr_array(X))
-    for a in range(3):
-        for b in range(3):
-            columns, values = np.empty(10, dtype=np.int32), np.empty(10)
-            n = subtract(rows, a, b, columns, values)
-            found = np.zeros(5)
-            found[columns[:n]] = values[:n]
-            np.testing.assert_array_equal(found, X[a] - X[b])
-            assert np.all(np.diff(columns[:n]) > 0)

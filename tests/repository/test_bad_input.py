@@ -161,6 +161,12 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def _contents(folder: Path) -> dict[Path, bytes]:
+    """Return the files of a folder, but those that Python compiles."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path: path.read_bytes() for path in files}
+
+
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     **{group: partial(options, group) for group in GROUPS},
     "table": lambda: descriptions("table"),
@@ -196,12 +202,13 @@ def test_a_command_tells_a_mistake(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In one sentence, with status 2 and no result."""
+    """In one sentence, with status 2, no result, and all files as they were."""
     case = CASES[name]
     for variable, value in case.get("environment", {}).items():
         monkeypatch.setenv(variable, value)
     for path, text in case.get("files", {}).items():
         _write(folder / path, text)
+    before = _contents(folder)
     try:
         status = _main.main(shlex.split(case["command"]))
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
@@ -211,6 +218,7 @@ def test_a_command_tells_a_mistake(
     _names_the_same("\n".join(told).replace(str(folder), "<own>"), case["says"])
     assert status == WRONG_USE
     assert not out
+    assert _contents(folder) == before
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "load" in CASES[name]])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
-from hydra import compose, initialize_config_dir
 from miniature import SMALL_WALK, small
 
 from omtl.experiment.composition import composed
@@ -19,20 +17,10 @@ from omtl.reproduction.record import line, play_run
 from omtl.tables.cells import places_in, planned
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
-from omtl.util import user_folder
-from omtl.util.errors import UserError
-from omtl.util.paths import CONF, EXPERIMENTS
+from omtl.util.paths import EXPERIMENTS
 
 TABLES = sorted(descriptions("table"))
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
-ANSWERS = [
-    (paper, question, str(option))
-    for paper in PAPERS
-    for question, asked in questions(paper).items()
-    for option in asked.options
-]
-
-
 ONLINE = [
     name
     for name in options("algorithm")
@@ -40,15 +28,13 @@ ONLINE = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", options("algorithm"))
-def test_every_algorithm_has_a_learner_at_each_point(algorithm: str) -> None:
+def test_every_algorithm_has_a_learner_at_each_point() -> None:
     """How each learner plays is held by the tests of learners."""
-    spec = AlgorithmSpec.named(algorithm)
-    points = spec.points
-    assert points
-    for point in points:
-        learner = new_learner(spec, point)
-        assert {name: getattr(learner, name) for name in point} == point
+    for spec in map(AlgorithmSpec.named, options("algorithm")):
+        assert spec.points, spec.name
+        for point in spec.points:
+            learner = new_learner(spec, point)
+            assert {name: getattr(learner, name) for name in point} == point, spec.name
 
 
 @pytest.mark.deep
@@ -58,29 +44,6 @@ def test_every_algorithm_runs(algorithm: str) -> None:
     result = compute(small(algorithm).unit(0, 0))
     assert result.arrays["examples"].tolist() == [SMALL_WALK["n_examples"]] * 4
     assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
-
-
-def test_each_repeat_has_its_own_order() -> None:
-    """And always the same one."""
-    plays = [compute(small("pm").unit(0, repeat)) for repeat in (0, 1, 0)]
-    first, other, again = (play.arrays["mistakes"].tolist() for play in plays)
-    assert first != other
-    assert first == again
-
-
-@pytest.mark.parametrize("network", options("network"))
-def test_every_network_runs(network: str) -> None:
-    result = compute(small("dom1", network).unit(0, 0))
-    assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
-
-
-@pytest.mark.parametrize("group", ["algorithm", "dataset", "protocol", "network", "selection"])
-def test_every_option_composes_with_hydra(group: str) -> None:
-    """The files of a group are found by their names; three of each, as composing takes long."""
-    names = options(group)
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        for name in names[:: max(1, len(names) // 3)]:
-            assert compose("config", overrides=[f"{group}={name}"])[group]["name"] == name
 
 
 @pytest.mark.parametrize("reading", options("reading"))
@@ -113,18 +76,10 @@ def test_what_a_protocol_measures_is_shown(
     assert ("error" in told) == ("error" in shown)
 
 
-def answered(answers: dict[str, str], paper: str = "dom") -> Reading:
-    """Return a reading with these answers."""
-    return Reading(name="test", paper=paper, answers=answers)
-
-
-@pytest.mark.parametrize(("paper", "question", "option"), ANSWERS)
-def test_every_answer_changes_what_it_names(paper: str, question: str, option: str) -> None:
-    """Each patch names config values that exist; the literal answer changes nothing."""
-    asked = questions(paper)[question]
-    assert asked.literal in asked.options
-    patch = answered({question: option}, paper).patch
-    assert bool(patch) == (option != asked.literal)
+def check_answer(paper: str, question: str, option: str) -> None:
+    """Assert that an answer's patch names config values that exist."""
+    patch = Reading(name="test", paper=paper, answers={question: option}).patch
+    assert bool(patch) == (option != questions(paper)[question].literal)
     for key, value in patch.items():
         group, name, *path = key.split(".")
         for chosen in options(group) if name == "*" else [name]:
@@ -138,36 +93,17 @@ def test_every_answer_changes_what_it_names(paper: str, question: str, option: s
             assert spec.patched({key: value}).name == chosen
 
 
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ({}, ["question step", "option 'long' has support None", "silent, ambiguous"]),
-        ({"support": {"long": "likely"}}, ["option 'long' has support 'likely'"]),
-        ({"support": {"long": "silent", "short": "silent"}}, ["support names 'short'"]),
-        ({"support": {"long": "silent"}, "found": ["x"]}, ["found=['x'] must be a text"]),
-    ],
-)
-def test_an_option_without_a_label_is_refused(
-    question: dict, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = {"asks": "?", "says": "nothing", "columns": [], "literal": "short", **question}
-    asked["options"] = {"short": {}, "long": {}}
-    paper = tmp_path / "experiments" / "mine"
-    paper.mkdir(parents=True)
-    (paper / "readings.yaml").write_text(yaml.safe_dump({"questions": {"step": asked}}))
-    monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
-    with pytest.raises(UserError) as told:
-        questions("mine")
-    assert all(word in str(told.value) for word in [str(tmp_path), *words])
-
-
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("reading", READINGS)
-def test_a_standard_reading_takes_only_answers_of_its_support(paper: str, reading: str) -> None:
+def test_answers_change_what_they_name(paper: str) -> None:
+    """The literal answer changes nothing; standard readings take answers of their support."""
     asked = questions(paper)
-    answers = Reading.of(paper, reading).answers
-    taken = {asked[question].support.get(answer) for question, answer in answers.items()}
-    assert taken <= set(READINGS[reading])
+    for question, each in asked.items():
+        assert each.literal in each.options
+        for option in each.options:
+            check_answer(paper, question, str(option))
+    for reading, supports in READINGS.items():
+        answers = Reading.of(paper, reading).answers
+        assert {asked[one].support.get(answer) for one, answer in answers.items()} <= set(supports)
 
 
 @pytest.mark.parametrize("table", TABLES)

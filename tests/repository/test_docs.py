@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
+import json
 import re
 import shlex
+import subprocess
+import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from pages import PAGES, lines_of
 
-import omtl
 from omtl.commands import _main
-from omtl.measures.metrics import METRICS
+from omtl.commands._main import main
 from omtl.util.paths import ROOT
 
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
@@ -74,17 +79,77 @@ def test_every_page_is_in_the_contents() -> None:
     assert sorted(pages) == sorted(there)
 
 
-def test_every_metric_is_explained() -> None:
-    """In the page of the command line."""
-    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
-    explained = set(re.findall(r"^\| `(\w+)(?:@k)?` \|", text, re.MULTILINE))
-    # A table's other word for seconds is `time`.
-    assert {name.partition("@")[0] for name in METRICS} - {"time"} <= explained
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_every_learner_has_a_place_in_a_chapter_on_methods() -> None:
-    """And each class that a chapter names can be imported from the package."""
-    pages = (ROOT / "docs" / "methods").glob("*.md")
-    named = set(re.findall(r"`([A-Z]\w+)`", " ".join(page.read_text("utf-8") for page in pages)))
-    learners = {name for name in dir(omtl) if name[0].isupper()}
-    assert named == learners
+def test_the_learner_of_the_third_door_runs() -> None:
+    """On two tasks that one feature tells apart."""
+    rng = np.random.default_rng(0)
+    task = np.repeat(["a", "b"], 50)
+    X = rng.normal(size=(100, 3))
+    given = {"X": X, "y": np.where(X[:, 0] > 0, 1, -1), "task": task}
+    *_, block = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    exec(block, given)
+    assert np.mean(given["predicted"] == given["y"]) > 0.8
+
+
+def test_the_output_shown_is_that_of_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Line by line, on a terminal of 100 columns."""
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = re.findall(r"```sh\n(.*)\n```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
+    ((commands, output),) = shown
+    assert main(shlex.split(commands.splitlines()[-1])[1:]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines == output.rstrip().splitlines()
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_versions_are_one() -> None:
+    """Of the package, of its citation and of the changelog's newest section."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    (newest, date) = re.findall(
+        r"^## ([\d.]+) \(([\d-]+)\)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE
+    )[0]
+    assert PROJECT["version"] == newest == str(citation["version"])
+    assert str(citation["date-released"]) == date
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its cells in order; it is kept without outputs."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    notebook = json.loads((ROOT / "examples" / "tutorial.ipynb").read_text())
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+    names: dict[str, Any] = {}
+    for cell in code:
+        exec("".join(cell["source"]), names)
+    runs = names["runs"].frame
+    assert len(runs) == 3 and runs["error"].notna().all()
+    assert names["beside"].frame["algorithm"].nunique() == 4
+    assert names["model"].score(names["X"], names["y"], names["task"]) > 0.7
+
+
+def test_no_file_names_a_package_index() -> None:
+    """Which one is used is the business of whoever installs."""
+    hosts = "py" + "pi[.]org|python" + "hosted[.]org|mcr[.]micro" + "soft[.]com"
+    found = subprocess.run(
+        ["git", "grep", "-lE", hosts], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.stdout == ""
+
+
+PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run_and_print_what_they_show() -> None:
+    """All examples, one after the other, in one namespace."""
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(blocks, {}, "library.md", None, 0)
+    assert len(test.examples) > 30
+    told: list[str] = []
+    failed, _ = doctest.DocTestRunner().run(test, out=told.append)
+    assert not failed, "".join(told)

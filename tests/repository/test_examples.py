@@ -57,12 +57,12 @@ def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess
     ("page", "example"),
     [
         ("tutorial.md", None),
-        ("own_learner.md", "my_learner"),
-        ("own_data.md", "my_data"),
+        pytest.param("own_learner.md", "my_learner", marks=pytest.mark.deep),
+        pytest.param("own_data.md", "my_data", marks=pytest.mark.deep),
         # `test_foreign` and `test_nonzeros` play the learners of these pages.
         pytest.param("foreign.md", "foreign", marks=pytest.mark.deep),
         pytest.param("rows.md", "feature_by_feature", marks=pytest.mark.deep),
-        ("adding.md", None),
+        pytest.param("adding.md", None, marks=pytest.mark.deep),
     ],
 )
 def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Path) -> None:
@@ -81,35 +81,3 @@ def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Pa
         assert told in done.stdout, command
         assert "fail" not in done.stdout.split(), command
         assert "\x1b" not in done.stdout, "no colours where the output is piped"
-
-
-@pytest.mark.slow
-def test_the_same_code_compiles(tmp_path: Path) -> None:
-    """With @compiled in place of @dataclass: same numbers; only its own units are made anew."""
-    folder = tmp_path / "mine"
-    shutil.copytree(ROOT / "examples" / "my_learner", folder)
-    run = "omtl run -m algorithm=pa,my_learner dataset.options.n_examples=60 repeats=1"
-    plain = ended(run, folder, tmp_path / "home")
-    path = folder / "my_learner.py"
-    code = path.read_text(encoding="utf-8")
-    fast = code.replace("@dataclass(frozen=True)", "@compiled")
-    assert fast != code
-    path.write_text("from omtl.kernel.compiled import compiled\n" + fast, encoding="utf-8")
-    compiled = ended(run, folder, tmp_path / "home")
-    assert plain.returncode == compiled.returncode == 0, plain.stderr + compiled.stderr
-    tables = [done.stdout.partition("written:")[0] for done in (plain, compiled)]
-    assert tables[0] == tables[1]
-    checked = ended("omtl check my_learner.py", folder, tmp_path / "home")
-    assert checked.returncode == 0, checked.stdout
-    assert "plain class" not in checked.stdout
-    path.write_text(
-        path.read_text(encoding="utf-8").replace(
-            "        if y * score >= 1.0:",
-            "        more = np.zeros(3)\n        if y * score >= 1.0:",
-        ),
-        encoding="utf-8",
-    )
-    broken = ended("omtl check my_learner.py", folder, tmp_path / "home")
-    assert broken.returncode == 1
-    assert "it makes an array" in broken.stdout
-    assert "more = np.zeros(3)" in broken.stdout

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.evidence.statistics import reproduce_statistics
+from omtl.datasets import DataSet
 from omtl.experiment import playing
-from omtl.reproduction import export
+from omtl.reproduction import export, json_ld
 from omtl.reproduction.explain import explain_cell
+from omtl.reproduction.json_ld import croissant
 from omtl.tables.cells import planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
@@ -103,50 +111,12 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert {points[name].dtype.kind for name in ("x", "y", "y_std")} <= {"i", "f"}
 
 
-def test_an_installed_package_exports_the_figures_that_it_brings(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it does the tables: where no results are written, they are those of the package."""
-    monkeypatch.setattr("omtl.util.paths.RESULTS", tmp_path / "results")
-    done = export.export_files("dom-fig2", Request(store=store), tmp_path / "to")
-    assert done.source == "results/figures"
-    drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
-    assert (tmp_path / "to" / "dom-fig2.svg").read_bytes() == drawn
-
-
 def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:
     """They are not exported in their place; without synthetic data it is the same run."""
     with pytest.raises(UserError, match="there are no results for 50 repeats"):
         export.export_files("dom-table1", Request(store=store, one_draw=True), tmp_path)
     asked = Request(store=store, one_draw=True)
     assert published_run(planned("osmtl-table1", asked), asked) is not None
-
-
-@pytest.mark.parametrize("name", ["dom-table1", "dom-fig2"])
-def test_nothing_is_exported_of_nothing(name: str, store: Store, tmp_path: Path) -> None:
-    """An empty table or figure is a mistake, and no file."""
-    with pytest.raises(
-        UserError, match=f"there are no results for 3 repeats.* run `omtl .* {name}`"
-    ):
-        export.export_files(name, Request(repeats=3, store=store), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_statistics_of_kept_repeats(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are to the byte those in git, which were made from the store."""
-    monkeypatch.setattr("omtl.evidence.statistics.folder_for", lambda *_, **__: tmp_path)
-    paths = reproduce_statistics("dom-table1", Request("as_published", store=store))
-    for path in (path for path in paths if path.suffix == ".csv"):
-        in_git = rows_in(RESULTS / "statistics" / path.name)
-        assert rows_in(path) == [row for row in in_git if row["reading"] == "as_published"]
-
-
-def test_statistics_of_what_is_not_kept(store: Store) -> None:
-    """A figure's repeats are not in git: it is said at once, and nothing is computed."""
-    with pytest.raises(UserError, match="omtl figure dom-fig2"):
-        reproduce_statistics("dom-fig2", Request(store=store))
 
 
 def test_the_commands_need_no_store(
@@ -162,3 +132,72 @@ def test_the_commands_need_no_store(
     assert _main.main(["export", "dom-table1", "--to", str(tmp_path / "paper")]) == 0
     assert capsys.readouterr().out.startswith("dom-table1: 49 cells: ")
     assert not (tmp_path / "home" / "store").exists()
+
+
+MADE = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Let the landmine data be three examples of ours; return whether they are sparse."""
+    is_sparse = request.param == "sparse"
+    X = sparse.csr_array(MADE) if is_sparse else MADE
+    task = np.array(["a", "b", "a"])
+    y = np.array([1.0, -1.0, -1.0])
+    cite = "@inproceedings{x2001y,\n  year = {2001}\n}\n"
+    data = DataSet("landmine", "Landmine", X, y, task, ("a", "b"), cite, "unstated")
+    monkeypatch.setattr(json_ld, "load", lambda name: {"landmine": data}[name])
+    return is_sparse
+
+
+def test_examples_and_their_description_agree(made: bool) -> None:
+    files = croissant("landmine")
+    assert isinstance(files["parquet"], bytes)
+    table = pq.read_table(io.BytesIO(files["parquet"]))
+    assert table["task"].to_pylist() == ["a", "b", "a"]
+    assert table["y"].to_pylist() == [1, -1, -1]
+    if made:
+        assert table["indices"].to_pylist() == [[1, 2], [0], []]
+        assert table["values"].to_pylist() == [[2.0, 0.5], [1.0], []]
+    else:
+        assert table["values"].to_pylist() == MADE.tolist()
+    described: dict[str, Any] = json.loads(files["croissant.json"])
+    assert described["datePublished"] == "2001"
+    *raw, ours = described["distribution"]
+    assert len(raw) == 1
+    assert raw[0]["contentUrl"].startswith("https://")
+    assert ours["sha256"] == hashlib.sha256(files["parquet"]).hexdigest()
+    (records,) = described["recordSet"]
+    assert [field["name"] for field in records["field"]] == table.column_names
+
+
+def test_real_targets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were cut to whole numbers of one byte."""
+    y, task = np.array([0.25, -300.5]), np.array(["a", "b"])
+    data = DataSet("lenk", "Lenk", MADE[:2], y, task, ("a", "b"), real=True)
+    monkeypatch.setattr(json_ld, "load", lambda _: data)
+    files = croissant("lenk")
+    assert isinstance(files["parquet"], bytes)
+    assert pq.read_table(io.BytesIO(files["parquet"]))["y"].to_pylist() == y.tolist()
+    (records,) = json.loads(files["croissant.json"])["recordSet"]
+    types = {field["name"]: field["dataType"] for field in records["field"]}
+    assert types == {"task": "sc:Text", "y": "sc:Float", "values": "sc:Float"}
+
+
+@pytest.mark.usefixtures("made")
+def test_a_crate_has_all_files_with_their_hashes(tmp_path: Path) -> None:
+    words = ["export", "landmine", "dom-table1", "--to", str(tmp_path), "--ro-crate"]
+    assert _main.main(words) == 0
+    crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))
+    there = {path.name for path in tmp_path.iterdir()} - {"ro-crate-metadata.json"}
+    by_id = {entity["@id"]: entity for entity in crate["@graph"]}
+    assert by_id["#export"]["name"] == "omtl export landmine dom-table1 --reading as_published"
+    assert {part["@id"] for part in by_id["./"]["hasPart"]} == there
+    assert by_id["./"]["name"] == "Results of omtl: landmine, dom-table1"
+    assert by_id[by_id["./"]["author"]["@id"]]["name"] == "The omtl authors"
+    assert by_id[by_id["./"]["license"]["@id"]]["name"] == "MIT License"
+    assert str(tmp_path) not in json.dumps(crate)
+    assert {"landmine.croissant.json", "landmine.parquet", "dom-table1.csv"} <= there
+    for name in there:
+        content = (tmp_path / name).read_bytes()
+        assert by_id[name]["sha256"] == hashlib.sha256(content).hexdigest()

@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from omtl.util.paths import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -54,14 +52,17 @@ def test_the_page_names_all_folders() -> None:
     assert set(TOP_DOWN) == there
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_module_imports_from_above(path: Path) -> None:
+def test_no_module_imports_from_above() -> None:
     """What stands below knows nothing of what stands above."""
-    mine = floor(path.relative_to(ROOT).with_suffix("").parts)
-    if mine is None:
-        return
-    theirs = {name: floor(tuple(name.split("."))) for name in imported(path)}
-    assert [name for name, high in theirs.items() if high is not None and high > mine] == []
+    heights = {path: floor(path.relative_to(ROOT).with_suffix("").parts) for path in MODULES}
+    above = [
+        f"{path} imports {name}"
+        for path, mine in heights.items()
+        if mine is not None
+        for name in imported(path)
+        if (high := floor(tuple(name.split(".")))) is not None and high > mine
+    ]
+    assert not above
 
 
 PUBLIC = (("omtl", "api"), ("omtl", "datasets.py"))
@@ -110,15 +111,3 @@ def test_no_file_is_long() -> None:
     files = [path for name in folders for path in (ROOT / name).rglob("*.py")]
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     assert [path for path, n in lines.items() if n > MOST_LINES] == []
-
-
-def test_no_test_imports_another() -> None:
-    """What tests share is in `tests/helpers`, and none is outside the folders."""
-    tests = ROOT / "tests"
-    found = [
-        f"{path.name} imports {name}"
-        for path in sorted(tests.rglob("*.py"))
-        for name in imported(path)
-        if name.startswith("test_")
-    ]
-    assert not [*found, *tests.glob("test_*.py")]

@@ -7,13 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from omtl.util.compile_cache import kept_in, own_home
+from omtl.util.compile_cache import kept_in
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -95,16 +93,6 @@ def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
     assert len(set(seen)) == 5
 
 
-def test_an_edit_of_a_module_of_ones_own_is_compiled(checkout: Checkout) -> None:
-    """And what is kept for it keeps nobody from the package's own."""
-    rules = (checkout.folder / "omtl" / "learners" / "gradient.py").read_text(encoding="utf-8")
-    mine = checkout.folder / "my_rules.py"
-    mine.write_text(rules, encoding="utf-8")
-    assert checkout.play("my_rules") == checkout.play()
-    mine.write_text(rules.replace("axpy(-s", "axpy(-2.0 * s"), encoding="utf-8")
-    assert checkout.play("my_rules") != checkout.play()
-
-
 @pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign"])
 def test_damaged_code_is_compiled_again(checkout: Checkout, damage: str) -> None:
     """Whatever happened to the files."""
@@ -155,15 +143,6 @@ def test_a_home_of_somebody_else_is_not_used(checkout: Checkout, tmp_path: Path)
     checkout.home.symlink_to(tmp_path / "elsewhere")
     assert "compiled code cannot be kept" in checkout.play()
     assert not list((tmp_path / "elsewhere").iterdir())
-
-
-def test_threads_find_the_home_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None takes another one's test of it for a folder that cannot be written."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    with warnings.catch_warnings(), ThreadPoolExecutor(8) as threads:
-        warnings.simplefilter("error")
-        homes = [threads.submit(own_home.__wrapped__) for _ in range(400)]
-        assert {home.result() for home in homes} == {tmp_path / "omtl"}
 
 
 def test_without_a_home_it_compiles_in_memory(checkout: Checkout) -> None:

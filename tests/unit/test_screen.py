@@ -9,10 +9,9 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from omtl.api.views import View
 from omtl.commands._main import main
 from omtl.compute import progress
-from omtl.compute.progress import DryRunPlan, Progress, duration
+from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.tables.cells import planned
 from omtl.tables.layout import lay_out, show
@@ -21,7 +20,6 @@ from omtl.tables.plan import descriptions
 from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.util.screen import say
 
 
 @pytest.fixture
@@ -61,25 +59,6 @@ def test_commands_tables_fit(words: list[str], capsys: pytest.CaptureFixture[str
     assert widest(capsys.readouterr().out) <= 80
 
 
-@pytest.mark.usefixtures("narrow")
-def test_columns_are_dropped_before_texts_are_broken(capsys: pytest.CaptureFixture[str]) -> None:
-    """And what was left out is named."""
-    View(["name", "long", "short"], [["a", "x" * 90, "b"]], spare=["long"]).show()
-    shown = capsys.readouterr().out
-    assert "x" not in shown
-    assert "not shown here: long" in shown
-    View(["name", "long"], [["a", "x" * 90]]).show()
-    assert widest(capsys.readouterr().out) <= 80
-
-
-@pytest.mark.usefixtures("narrow")
-def test_sentences_are_broken_between_words(capsys: pytest.CaptureFixture[str]) -> None:
-    say("word " * 40)
-    shown = capsys.readouterr().out
-    assert widest(shown) <= 80
-    assert set(shown.split()) == {"word"}
-
-
 def test_without_a_terminal_a_line_comes_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,12 +87,6 @@ def test_a_run_that_lasts_says_soon_that_it_began(
     with Progress(["pa", "pa"], 1):
         time.sleep(0.2)
     assert capsys.readouterr().err.startswith("omtl: 2 units: new code is compiled first")
-
-
-def test_durations() -> None:
-    assert [duration(s) for s in (0.2, 80, 100, 7000)] == [
-        *("1 seconds", "80 seconds", "2 minutes", "2 hours"),
-    ]
 
 
 def test_a_dry_run_computes_nothing(

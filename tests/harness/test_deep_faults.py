@@ -1,0 +1,308 @@
+"""Faults of disks and processes, kills, and long runs."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from environments import environment
+from miniature import SERIAL, small
+
+from omtl.compute import engine, exchange
+from omtl.compute.store import FILE, Store, StoredRow
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result
+from omtl.site import build as building
+from omtl.site.sources import Sources
+from omtl.util.errors import WriteError
+from omtl.util.paths import RESULTS
+from scripts.faults.__main__ import broken
+from scripts.faults.__main__ import main as faults
+from scripts.faults.moments import KINDS, Ground
+
+MIB = 2**20
+
+
+def held() -> tuple[int, int]:
+    """Return this process's memory and its number of descriptors."""
+    gc.collect()
+    process = psutil.Process()
+    return process.memory_info().rss, process.num_fds()
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(sys.platform == "win32", reason="counts descriptors")
+def test_three_thousand_runs_in_one_process(store: Store) -> None:
+    """Each of a unit that is new, and of one that is stored."""
+    experiment = small("pm")
+    after = {}
+    for number in range(3000):
+        engine.run_units(experiment.repeats(number // 100, 2), store, SERIAL, quiet=True)
+        engine.run_units([experiment.unit(1000, number)], store, SERIAL, quiet=True)
+        if number in (999, 2999):
+            after[number] = held()
+    assert after[2999][0] - after[999][0] < 16 * MIB
+    assert after[2999][1] == after[999][1]
+    assert len(store.keys()) == 3000 + 60
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_a_hundred_thousand_units(store: Store) -> None:
+    """They are stored, listed, checked and counted; the second half needs no more memory."""
+    result = compute(small("pm").unit(0, 0))
+
+    def rows(start: int) -> list[StoredRow]:
+        units = small("pm").repeats(start, 1000)  # an experiment keeps its units: one per thousand
+        facts = [result.facts | {"unit": unit.identity} for unit in units]
+        made = zip(units, facts, strict=True)
+        return [StoredRow.of(unit, Result(result.arrays, fact)) for unit, fact in made]
+
+    assert exchange.Current()(rows(0)[0])
+    after = []
+    for half in range(2):
+        for start in range(50_000 * half, 50_000 * (half + 1), 1000):
+            store.add(rows(start))
+        assert len(store.keys()) == 50_000 * (half + 1)
+        assert not exchange.damaged_units(store)
+        assert exchange.prune(store, only_count=True) == (0, 50_000 * (half + 1))
+        after.append(held())
+    assert after[1][0] - after[0][0] < 24 * MIB
+    assert after[1][1] == after[0][1]
+
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return a folder's files by their names."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the results of a small site, whose pages are made once: kills are for the writing."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name in ("claims.csv", "theory.csv"):
+        shutil.copy(RESULTS / name, folder)
+    pages = building.pages(Sources(folder))
+    monkeypatch.setattr(building, "pages", lambda *_: pages)
+    return folder
+
+
+def killed(results: Path, output: Path, moment: float) -> None:
+    """Build a site in a fork that is killed.
+
+    Parameters
+    ----------
+    results, output : Path
+    moment : float
+        Seconds after the start; a negative whole number is that of a move of folders.
+    """
+    child = os.fork()
+    if not child:
+        move, moved = Path.replace, []
+
+        def counting(path: Path, target: Path) -> Path:
+            if len(moved) == -1 - moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+            moved.append(target)
+            return move(path, target)
+
+        Path.replace = counting  # type: ignore[method-assign,assignment]
+        building.build(output, results=results)
+        os._exit(0)
+    if moment >= 0.0:
+        time.sleep(moment)
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def check_kills(results: Path, folder: Path, moments: list[float]) -> None:
+    """Kill builds over an earlier site, and build each again."""
+    began = time.monotonic()
+    building.build(folder / "calm", results=results)
+    took, calm = time.monotonic() - began, files_of(folder / "calm")
+    output = folder / "site"
+    building.build(output, results=results)
+    front = output / "index.html"
+    for moment in moments:
+        front.write_text("earlier", encoding="utf-8")
+        killed(results, output, moment * took if moment >= 0.0 else moment)
+        there = output if output.exists() else folder / ".site-earlier"
+        assert files_of(there) in (calm, {**calm, "index.html": b"earlier"})
+        building.build(output, results=results)
+        assert files_of(output) == calm
+        assert {path.name for path in folder.iterdir()} == {"calm", "results", "site"}
+
+
+@pytest.mark.deep
+def test_a_site_survives_kills_while_it_is_swapped(results: Path, tmp_path: Path) -> None:
+    """Before and after each of the two moves."""
+    check_kills(results, tmp_path, [-1, -2, 0.9])
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(7200)
+def test_a_site_survives_two_hundred_kills(results: Path, tmp_path: Path) -> None:
+    drawn = random.Random(1)
+    check_kills(results, tmp_path, [drawn.choice([-1, -2, drawn.random()]) for _ in range(200)])
+
+
+SOURCE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/file.h>
+
+int flock(int file, int how) {  /* flock(2): NFS makes it a lock of fcntl, which writers only get */
+    int mode = fcntl(file, F_GETFL) & O_ACCMODE;
+    if ((how & LOCK_EX) && mode == O_RDONLY) { errno = EBADF; return -1; }
+    return ((int (*)(int, int)) dlsym(RTLD_NEXT, "flock"))(file, how);
+}
+
+#ifdef NO_LOCKS
+#define REPLACED(name) \\
+int name(int file, int command, ...) { \\
+    va_list more; \\
+    va_start(more, command); \\
+    void *value = va_arg(more, void *); \\
+    va_end(more); \\
+    if (command == F_SETLK || command == F_SETLKW) { errno = ENOLCK; return -1; } \\
+    return ((int (*)(int, int, ...)) dlsym(RTLD_NEXT, #name))(file, command, value); \\
+}
+REPLACED(fcntl)
+REPLACED(fcntl64)
+#endif
+"""
+"""A library that is loaded first: `flock` needs descriptors for writing; there may be no locks."""
+
+RUN = ["run", "algorithm=pm", "network=ring", "dataset.options.n_examples=20", "repeats=2"]
+
+
+# SQLite takes a lack of locks for a lock of another process, and waits for a minute.
+@pytest.fixture(scope="module", params=["flock", "none"])
+def disk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the library, named by what it does."""
+    if sys.platform != "linux" or not shutil.which("cc"):
+        pytest.skip("needs Linux and a compiler")
+    path = tmp_path_factory.mktemp("library") / f"{request.param}.so"
+    words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path), "-ldl"]
+    words += ["-DNO_LOCKS"] if request.param == "none" else []
+    subprocess.run(words, input=SOURCE, text=True, check=True)
+    return path
+
+
+def ran(home: Path, library: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command whose files are on such a disk."""
+    around = environment(home) | {"LD_PRELOAD": str(library)}
+    around |= {name: os.environ[name] for name in ("NUMBA_CACHE_DIR",) if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-m", "omtl", *RUN],
+        cwd=home,
+        env=around,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(300)
+def test_a_run_on_a_network_disk(disk: Path, tmp_path: Path) -> None:
+    """Without locks it names the disk; with those of NFS it works, also after a damaged byte."""
+    first = ran(tmp_path, disk)
+    assert "Traceback" not in first.stderr
+    if disk.stem == "none":
+        assert first.returncode == 2
+        assert f"{FILE} cannot be used" in first.stderr
+        assert "OMTL_HOME" in first.stderr
+        return
+    assert first.returncode == 0, first.stderr
+    path = tmp_path / "store" / FILE
+    content = bytearray(path.read_bytes())
+    at = content.index(b"data_sha256")
+    content[at] ^= 1
+    path.write_bytes(content)
+    again = ran(tmp_path, disk)
+    assert again.returncode == 0, again.stderr
+    assert "is damaged" in again.stderr
+    assert "will be recomputed" in again.stderr
+    assert ran(tmp_path, disk).stderr == ""
+
+
+QUICK = [
+    ("SIGKILL", "threads"),
+    ("SIGINT", "threads"),
+    ("SIGTERM", "processes"),
+    ("worker-dies", "processes"),
+    ("disk-fills-up", "threads"),
+    ("killed-between-files", "threads"),
+]
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(600)
+def test_broken_runs_go_on() -> None:
+    """To the same bytes, with nothing lost and nothing computed twice."""
+    trials = list(broken(QUICK, len(QUICK), seed=1))
+    assert [fault for *_, fault in trials if fault] == []
+    assert sorted(trial[:2] for trial in trials) == sorted(QUICK)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_every_kind_of_fault_on_every_engine() -> None:
+    assert faults(["--moments", str(sum(len(engines) for _, engines in KINDS.values()))]) == 0
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(600)
+def test_other_bytes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver can fail: an undisturbed run that made other bytes."""
+    kill, engines = KINDS["SIGKILL"]
+
+    def with_other_bytes(ground: Ground) -> bool:
+        ground.calm = {name: content + b" " for name, content in ground.calm.items()}
+        return kill(ground)
+
+    monkeypatch.setitem(KINDS, "SIGKILL", (with_other_bytes, engines))
+    [(*_, fault)] = broken([("SIGKILL", "threads")], 1, seed=0)
+    assert fault == "went on to other bytes"
+
+
+def test_a_full_disk_under_a_unit_ends_the_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other unit would fare better, so none is tried; what was stored is kept."""
+    units, played = small("pm").repeats(0, 4), []
+
+    def fill(unit: Any) -> Any:
+        played.append(unit)
+        if len(played) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
+        return compute(unit)
+
+    monkeypatch.setattr(engine, "compute", fill)
+    with pytest.raises(WriteError, match="/some/cache cannot be written"):
+        engine.run_units(units, store, SERIAL, quiet=True)
+    assert [store.has(unit) for unit in units] == [True, False, False, False]

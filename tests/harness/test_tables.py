@@ -1,0 +1,197 @@
+"""Tables as they are shown, made twice, and over several data sets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from small_tables import BASELINES, filled_store, small_table
+
+from omtl.commands._main import main
+from omtl.compute.store import Store
+from omtl.evidence.compared_learners import judge_learners
+from omtl.evidence.comparison_files import (
+    count_outcomes,
+    written_ranks,
+)
+from omtl.evidence.ranks import rank
+from omtl.measures.metrics import METRICS
+from omtl.reproduction import reproduce
+from omtl.tables import plan, published_results
+from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
+from omtl.tables.plan import describe
+from omtl.tables.request import Request
+from omtl.tables.scoring import scored
+from omtl.tables.verdict import OURS
+from omtl.tables.writing import as_rows
+from omtl.util.host import host
+from omtl.util.result_files import fold, unfold
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """Return the small table with our numbers of two repeats."""
+    table = small_table(2)
+    return scored(table, filled_store(table, tmp_path_factory.mktemp("store")))
+
+
+def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
+    """ShownPanel and written under their own verdict, and in no count, rank or delta."""
+    ours = cells[cells["kind"] == OURS]
+    assert len(ours) == len(BASELINES)
+    assert set(ours["verdict"]) == {OURS}
+    assert counts(cells) == counts(cells[cells["kind"] != OURS])
+    rows = as_rows(ours)
+    assert not rows[["published_mean", "published_std", "delta"]].any(axis=None)
+    assert (rows["ours_mean"] != "").all()
+    ranking = rank(pd.concat([cells, cells.assign(dataset="Other")]), "error")
+    assert ranking is not None
+    assert not set(ranking.ranks) & set(ours["algorithm"])
+    layout = lay_out(cells, [])
+    labels = [line.label for line in layout.lines]
+    assert labels[-len(ours) - 1] == GROUP_OF_OURS
+    assert labels.count(GROUP_OF_OURS) == 1
+    console = Console(record=True, width=200)
+    show(layout, console)
+    for text in (layout_markdown(layout), latex(layout), console.export_text()):
+        assert GROUP_OF_OURS in text
+        assert "Majority" in text
+
+
+SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let DOM's table be two learners, each with its errors and its seconds; write to a folder."""
+    cells = small_table(repeats=2)
+    cells = cells[cells["algorithm"].isin(["PM", "PA"])]
+    timed = [one.of_one_draw().patched({"protocol.*.timed": 1}) for one in cells["experiment"]]
+    errors = cells.assign(experiment=timed)
+    both = pd.concat([errors, errors.assign(metric="seconds", kind="timing")]).sort_index(
+        kind="stable", ignore_index=True
+    )
+    description = replace(describe("table", "dom-table1"), repeats=2)
+    monkeypatch.setattr(
+        reproduce, "planned", lambda _name, request: both.assign(reading=request.reading)
+    )
+    monkeypatch.setattr(plan, "describe", lambda _kind, _name: description)
+    monkeypatch.setattr("omtl.tables.cells.describe", lambda _kind, _name: description)
+    results = tmp_path / "results"
+    monkeypatch.setattr("omtl.tables.writing.RESULTS", results)
+    monkeypatch.setattr(published_results, "results_to_read", lambda: results)
+    return results
+
+
+def made(results: Path, store: Store, times: bool = False) -> dict[str, bytes]:
+    """Make the table from nothing; return the files that git keeps."""
+    asked = Request(parallel=SERIAL, store=store, times=times)
+    reproduce.reproduce_table("dom-table1", asked, Console(quiet=True))
+    return {
+        path.name: path.read_bytes()
+        for path in sorted((results / "reproduced").iterdir())
+        if not path.name.endswith(".machine.json")
+    }
+
+
+def test_made_twice_a_table_is_the_same_bytes(here: Path, tmp_path: Path) -> None:
+    """With all units played again: times stay as they are, unless theirs are asked for."""
+    first = made(here, Store(tmp_path / "one"))
+    assert set(first) >= {"dom-table1.csv", "dom-table1.md", "dom-table1.repeats.csv"}
+    assert made(here, Store(tmp_path / "two")) == first
+    again = made(here, Store(tmp_path / "three"), times=True)
+    assert {name for name in first if again[name] != first[name]} >= {"dom-table1.repeats.csv"}
+    [run] = published_results.runs_of(here, "dom-table1")
+    was = pd.DataFrame(run.rows)
+    assert was["metric"].tolist() == ["error", "seconds"] * 2
+    assert (was["ours_mean"].astype(float) > 0.0).sum() >= 2
+
+
+def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> None:
+    """The file of the machine has it; that of the table has each config once, and the CPU."""
+    made(here, store)
+    [run] = published_results.runs_of(here, "dom-table1")
+    assert set(run.meta) == {
+        *("table", "reading", "verdicts", "repeats", "seed", "selection"),
+        *("cpu", "configs", "experiments"),
+    }
+    assert [len(run.meta["configs"][group]) for group in ("algorithm", "dataset")] == [2, 1]
+    assert run.experiments["PM on Synthetic"]["algorithm"]["name"] == "pm"
+    assert run.machine["host"] == json.loads(json.dumps(host()))
+    assert run.machine["computed_by"]["units_computed"] == 4
+    assert run.machine["seconds"] > 0.0
+
+
+def test_rows_are_folded_and_unfolded() -> None:
+    """Neighbours alone are one row; what is empty stays empty."""
+    rows = [("a", "1", "2"), ("a", "2", ""), ("b", "", "3"), ("a", "9", "9")]
+    frame = pd.DataFrame(rows, columns=["label", "x", "y"])
+    folded = fold(frame, ("x", "y"))
+    assert folded["x"].tolist() == ["1 2", "", "9"]
+    assert folded["y"].tolist() == ["2 ", "3", "9"]
+    assert unfold(folded.to_dict("records"), ("x", "y")) == frame.to_dict("records")
+
+
+WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
+
+
+def compared(dataset: str, **means: float) -> pd.DataFrame:
+    """Return a comparison whose learners have these means, the first being the one asked for."""
+    rows = [
+        {"algorithm": name, "label": f"The {name}", "repeats_are_of": ""}
+        | {"values": mean * np.roll(WIGGLE, k), "params": [{"eta": mean}] * 4}
+        for k, (name, mean) in enumerate(means.items())
+    ]
+    return judge_learners(rows, METRICS["error"]).assign(dataset=dataset)
+
+
+ROWS = pd.concat(
+    [
+        compared("One", mine=10.0, near=10.1, far=20.0),
+        compared("Two", mine=10.0, near=9.9, far=5.0),
+        compared("Three", mine=10.0, near=30.0, far=30.5),
+    ]
+)
+
+
+def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
+    """Within 5 % is a tie, whatever a test of significance says."""
+    counts = count_outcomes(ROWS)
+    assert counts.loc["near"].to_dict() == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
+    assert counts.loc["far"].to_dict() == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
+
+
+def test_ranks() -> None:
+    """By the means on each data set; the best average first."""
+    ranks = written_ranks(ROWS).set_index("algorithm")["average_rank"].round(3)
+    assert list(ranks.items()) == [("mine", 1.667), ("near", 2.0), ("far", 2.333)]
+
+
+def test_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One table over the data sets, and a folder with all that a paper needs."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    small = [f"dataset.options.{name}={n}" for name, n in (("n_examples", 40), ("n_features", 8))]
+    words = ["compare", "algorithm=pa", "dataset=random_walk,outlier_walk_small", *small]
+    words += ["repeats=2", "--only", "pm,majority", "--to", str(tmp_path / "paper")]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "win/tie/loss" in out
+    assert max(map(len, out.partition("win, tie")[0].splitlines())) <= 80
+    written = {path.name for path in (tmp_path / "paper").iterdir()}
+    tables = {"comparison.csv", "comparison.tex", "repeats.csv", "ranks.csv"}
+    assert written >= tables | {"curves.svg", "curves.pdf", "curves.csv"}
+    with (tmp_path / "paper" / "comparison.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3
+    assert main([*words[:-2], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [len(one["rows"]) for one in told] == [3, 3]
