@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -18,8 +17,8 @@ from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from omegaconf.resolvers import oc
 
+from omtl.experiment.closed_environment import closed_environment
 from omtl.experiment.config import option_file, options
 from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import hyper_parameters
@@ -302,23 +301,6 @@ def _first(override: Override) -> list[str]:
         return []
     before = str(override.input_line).partition("=")[0]
     return [f"{before}={next(override.sweep_string_iterator())}"]
-
-
-@contextmanager
-def closed_environment() -> Iterator[None]:
-    """Refuse configs that read environment variables, whose values would get into results."""
-
-    def refuse(name: str, *_: Any) -> None:
-        raise UserError(
-            f"a config reads the environment variable {name}, whose value would get into results; "
-            "write the value into the config, or on the command line"
-        )
-
-    OmegaConf.register_new_resolver("oc.env", refuse, replace=True)
-    try:
-        yield
-    finally:
-        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
 
 
 @dataclass(frozen=True, kw_only=True)
