@@ -33,6 +33,7 @@ from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners import coml, dom, passive_aggressive, perceptron
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.admm import CADMM, DADMM
 from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.coml import COML
@@ -124,6 +125,7 @@ BASELINES = {
         OnlineWithinOnline, powers_of_ten, st.floats(0.0, 10.0), st.integers(0, 2)
     ),
     "ROMCO": st.builds(ROMCO, etas, st.floats(0.0, 2.0), st.floats(0.0, 2.0)),
+    "CADMM": st.builds(CADMM, *[st.floats(0.1, 10.0)] * 2, *[st.floats(0.01, 1.0)] * 4),
     "LazyParameterFree": st.builds(
         LazyParameterFree,
         st.floats(10.0, 20.0),
@@ -178,6 +180,10 @@ NETWORKED = {
     "NS": (st.builds(NS, etas, strengths), True),
     "NeighbourhoodMT": (st.builds(NeighbourhoodMT, etas, st.floats(0.0, 9.0)), True),
     "DST": (st.builds(DST, etas), False),
+    "DADMM": (
+        st.builds(DADMM, *[st.floats(0.1, 10.0)] * 2, *[st.floats(0.01, 1.0)] * 4),
+        True,
+    ),
     "DOM1": (st.builds(DOM1, etas, relations), False),
     "DOM2": (by_column(False, False), False),
     "DOM2-by_row": (by_column(False, True), False),
