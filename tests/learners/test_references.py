@@ -18,6 +18,7 @@ from profiles import powers
 
 from omtl.data.streams import Tasks, lifelong
 from omtl.learners.adagrad import AdaGrad
+from omtl.learners.admm import CADMM, DADMM
 from omtl.learners.alma import ALMA
 from omtl.learners.arow import AROW
 from omtl.learners.cavallanti import MultiPerceptron
@@ -119,6 +120,7 @@ BASELINES: dict[str, Learners] = {
     "ALMA": build(ALMA, st.floats(0.05, 1.0), switch),
     "SCW": build(SCW, rates, st.floats(0.51, 0.99), switch),
     "SecondOrderPerceptron": build(SecondOrderPerceptron, rates, switch),
+    "CADMM": build(CADMM, *[st.floats(0.1, 10.0)] * 2, *[st.floats(0.01, 1.0)] * 4),
 }
 
 relations, alphas = between(0.0, 256.0, 0.0), between(0.0, 1.0, 0.0, 1.0)
@@ -132,6 +134,7 @@ A_NODE_A_TASK: dict[str, Learners] = {
     "NS": build(NS, etas, between(0.01, 1.0, 1.0)),
     "NeighbourhoodMT": build(NeighbourhoodMT, etas, st.floats(0.0, 9.0)),
     "DOM2, by node": build(DOM2, etas, alphas, True, switch),
+    "DADMM": build(DADMM, *[st.floats(0.1, 10.0)] * 2, *[st.floats(0.01, 1.0)] * 4),
 }
 
 weights, waits = st.one_of(st.just(0.0), powers(-6.0, 3.0)), st.sampled_from([0.0, 0.3, 0.5, 1.0])
