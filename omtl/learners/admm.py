@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined
+from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape, rules_of
 from omtl.kernel.small_matrices import diagonalise
-from omtl.learners.dom import require_a_node_a_task
 
 NO_DIRECTION = 1e-7
 """A singular value of V below this share of the largest counts as 0 in Ω⁺."""
@@ -48,8 +48,10 @@ def without_weights(shape: Shape, mixing: np.ndarray) -> Parts:
 
 
 @inlined
-def step(admm, W, V, Z, u, related, steps, met):
-    """Take the steps of the tasks that a node has met; u is used, and then the new one."""
+def step(admm, state, i):
+    """Take the steps of the tasks that node i has met; u is used, and then the new one."""
+    W, V, Z, u = state.own[i, 0], state.own[i, 1], state.own[i, 2], state.u[i]
+    related, steps, met = state.related[i], state.steps[i], state.met[i]
     K, rho, lam = W.shape[0], admm.rho, admm.lam1 + admm.lam3
     of_u = lam / (lam * (admm.lam2 + rho * K) + admm.lam2 * rho)
     of_v = admm.lam2 / (admm.lam2 * (lam + rho) + rho * K * lam)
@@ -143,10 +145,9 @@ class CADMM(NamedTuple):
 
     def close_round(self, state: Parts, rows: Any) -> None:  # noqa: ARG002
         """Take the steps of all tasks."""
-        W, V, Z, met = state.own[0, 0], state.own[0, 1], state.own[0, 2], state.met[0]
-        met[:] = True
-        step(self, W, V, Z, state.u[0], state.related[0], state.steps[0], met)
-        relate(V, state.related[0], state.work)
+        state.met[0, :] = True
+        step(self, state, 0)
+        relate(state.own[0, 1], state.related[0], state.work)
 
 
 @rules_of(CADMM)
@@ -211,11 +212,10 @@ class DADMM(NamedTuple):
     def close_round(self, state: Parts, rows: Any) -> None:  # noqa: ARG002
         """Take the steps of the tasks that each node has met, and send all nodes' vectors."""
         for i in range(len(state.mixing)):
-            W, V, Z, met = state.own[i, 0], state.own[i, 1], state.own[i, 2], state.met[i]
-            if met.any():
+            if state.met[i].any():
                 state.u[i] = 0.0
-                step(self, W, V, Z, state.u[i], state.related[i], state.steps[i], met)
-                relate(V, state.related[i], state.work)
-            met[:] = False
+                step(self, state, i)
+                relate(state.own[i, 1], state.related[i], state.work)
+            state.met[i, :] = False
         for i, part, k, f in np.ndindex(state.own.shape):
             state.sent[i, part, k, f] = state.own[i, part, k, f]
