@@ -64,6 +64,11 @@ class LayoutLine(NamedTuple):
         """Whether the line only names a group of algorithms."""
         return not self.cells
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of a learner that the paper does not have."""
+        return any(cell is not None and cell.kind == OURS for cell in self.cells)
+
 
 class Layout(NamedTuple):
     """A laid-out table: what every output format shows.
