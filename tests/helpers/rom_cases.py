@@ -12,7 +12,7 @@ from miniature import AS_WRITTEN
 from profiles import powers
 
 from omtl.data.preparation import PreparedData
-from omtl.data.streams import Tasks
+from omtl.data.streams import Stream, Tasks
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols.setting import Setting
 from omtl.theory import comparators
@@ -73,6 +73,24 @@ def plain(learner: Any, case: Case) -> Plain:
                 -left * sums.Q / theta,
             )
     return Plain(*np.cumsum(np.array(rows), axis=0).T, weights=W)
+
+
+def one_stream(X: list[list[float]], y: list[list[float]]) -> Case:
+    """Return a case of one feature, where row t of X and y has the examples of round t."""
+    rounds, m = len(X), len(X[0])
+    tasks = Tasks(
+        np.array(X).reshape(-1, 1),
+        np.array(y).ravel(),
+        np.tile(np.arange(m), rounds),
+        tuple(f"task {k}" for k in range(m)),
+    )
+    stream = Stream(
+        start=np.arange(0, rounds * m + 1, m),
+        example=np.arange(rounds * m),
+        node=np.zeros(rounds * m, dtype=np.int64),
+        checkpoint=np.arange(1, rounds + 1),
+    )
+    return Case(tasks, stream, np.ones((1, 1)))
 
 
 def at_first(case: Case, n_rounds: int) -> Tasks:

@@ -215,3 +215,48 @@ def test_rates_are_those_of_the_theorems() -> None:
     assert aklo.base_regret_printed(shares, 3, known=False) == pytest.approx(
         4.0 * math.log(100) * math.sqrt(2.0 * math.log(3) * 50.5)
     )
+
+
+def test_what_a_mistake_is_worth() -> None:
+    """α (1 − u)² + c (1 − α)(1 − v) of a mistake is 1 or more for c = 3/2, and for no smaller c."""
+    alphas = np.concatenate([np.linspace(0.0, 1.0, 201), 1.0 - np.logspace(-8, -1, 30)])
+    a, u, v = np.meshgrid(alphas, np.linspace(-1, 1, 201), np.linspace(-1, 1, 201), indexing="ij")
+    # The least is where the score is 0: u as large as it can be for v.
+    edge = np.clip(-(1.0 - a) * v / np.where(a > 0.0, a, 1.0), -1.0, 1.0)
+    for right in (u, edge):
+        mistake = a * right + (1.0 - a) * v <= 0.0
+
+        def worth(c: float, right: np.ndarray = right) -> np.ndarray:
+            return a * (1.0 - right) ** 2 + c * (1.0 - a) * (1.0 - v)
+
+        assert worth(aklo.MISTAKE)[mistake].min() >= 1.0 - SLACK
+        whatever = a * (1.0 - right) ** 2 + 3.0 * (1.0 - a)
+        assert whatever[mistake].min() >= 1.0 - SLACK
+    assert worth(aklo.MISTAKE - 0.01)[mistake].min() < 1.0 - 1e-5
+    assert worth(1.0)[mistake].min() == pytest.approx(2.0 * math.sqrt(2.0) - 2.0, abs=1e-4)
+
+
+def test_drawn_errors_exceed_their_mean_seldom() -> None:
+    """Corollary 2's part: AKLO Sample is above its bound in fewer than δ of the draws."""
+    delta, above = 0.2, 0
+    case = life((40, 40, 40, 40, 40))
+    for seed in range(200):
+        shape = case.shape._replace(seed=seed)
+        got = accumulation.measure_accumulation(
+            AKLO(1.0, sample=True, alpha_last=1.0), examples_of(case.tasks), case.stream, shape
+        )
+        for k in np.flatnonzero(got.n_past == 4):
+            shares = got.shares[k]
+            bound = (
+                got.weighed_errors[k, :4].min()
+                + aklo.base_regret(shares, 4)
+                + aklo.sampling_deviation(shares, delta)
+            )
+            above += got.mistakes[k] > bound
+    assert above <= delta * 200
+    rng = np.random.default_rng(0)
+    shares = np.linspace(1.0, 0.5, 50)
+    worst = 4.0 * rng.integers(0, 2, size=(4000, 50)) - 2.0  # the widest there are
+    exceed = np.mean(worst @ shares > aklo.sampling_deviation(shares, delta))
+    assert 0.01 < exceed <= delta
+    assert aklo.sampling_deviation(np.ones(2), math.exp(-1.0)) == 4.0

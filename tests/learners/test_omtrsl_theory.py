@@ -12,6 +12,7 @@ from omtl.learners.similarity import OMTRSL, OMTRSLActive
 from omtl.reference import similarity as oracle
 from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import omtrsl
+from omtl.theory.omtrsl import PRINTED
 
 CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
 BS = st.floats(0.0, 30.0)
@@ -82,3 +83,23 @@ def test_norms(seed: int, n_tasks: int, b: float) -> None:
         1 + 1e-9
     )
     assert omtrsl.steepness(R, 0.0, n_tasks) == pytest.approx(omtrsl.steepness(R, b, n_tasks, True))
+
+
+def test_theorem_1_fails_as_printed() -> None:
+    """It counts ‖M‖ from 0 where learning starts from I: one task, one feature, one label.
+
+    M = -1/2 loses nothing, and 1/C times its square norm is 25. From 1 to 0 in steps of 2 C there
+    are 50 mistakes.
+    """
+    C, n = 0.01, 100
+    rows = [(np.array([1.0]), np.array([1.0]), np.array([-1.0]), -1.0, 0)] * n
+    rounds, _ = oracle.omtrsl(OMTRSL(C, 0.0), rows, np.zeros(n), 1, 1)
+    wrong = sum(r.p > 1e-9 for r in rounds)
+    M = np.full((1, 1, 1), -0.5)
+    known = {"steep": omtrsl.steepness(1.0, 0.0, 1), "C": C}
+    none = np.zeros(1)
+    norm = omtrsl.square_norm_A(M, 0.0)
+    assert wrong == 50
+    assert omtrsl.theorem1(none, square_norm=norm, times=PRINTED, **known) == pytest.approx(25.0)
+    norm = omtrsl.square_norm_A(M, 0.0, np.eye(1))
+    assert omtrsl.theorem1(none, square_norm=norm, **known) == pytest.approx(225.0)

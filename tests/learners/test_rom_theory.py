@@ -15,6 +15,7 @@ from rom_cases import (
     SLACK,
     at_first,
     objective_of,
+    one_stream,
     plain,
     regularisers,
 )
@@ -134,3 +135,89 @@ def test_best_fixed_is_best(seed: int, r: Regulariser, as_sparse: bool) -> None:
             assert value(flat + size * rng.standard_normal(flat.size)) >= least
     searched = minimize(value, flat, method="Powell", options={"maxiter": 20})
     assert searched.fun >= least
+
+
+def test_lemma_2_and_theorem_3_as_printed_fail_for_five_tasks() -> None:
+    """Five equal tasks, x = y = 1, only u is free: it steps by η a round, not by 5 η."""
+    m, T = 5, 5000
+    case = one_stream([[1.0] * m] * T, [[1.0] * m] * T)
+    W = FixedWeights(np.ones(1), np.zeros((m, 1)), np.zeros((m, 1)))  # no loss and no regulariser
+    largest = m**2 + 2.0 * m
+    eta = rom.theorem3_eta(T, square=1.0, gradient=largest)
+    for every_round in (False, True):
+        got = plain(ROMPGD(eta, 0.0, 1e9, 1e9, every_round), case)
+        regret = (got.losses + got.penalties)[-1]
+        assert np.diff(got.shared + 2.0 * got.own).max() == largest
+        printed = rom.lemma2_printed(
+            eta=eta, square=rom.square_norm(W), gradients=(got.shared + 2.0 * got.own)[-1]
+        )
+        proved = rom.lemma2(
+            eta=eta,
+            square=rom.weighted_square_norm(W),
+            gradients=(got.shared / m + 2.0 * got.own)[-1],
+        )
+        assert rom.theorem3_printed(T, square=1.0, gradient=largest) < regret <= proved
+        assert printed < regret
+
+
+def test_regret_of_algorithm_1_can_be_linear() -> None:
+    """A p that was needed once is kept, and paid for, as long as there is no loss to shrink it.
+
+    First come examples x = 1, then x = 10, of which p = 0.1 has no loss: that is best in hindsight.
+    """
+    r = Regulariser(1e9, 1.0, 1e9)  # only p is free
+
+    def regrets(T: int) -> tuple[float, float]:
+        first = math.ceil(12.3 * math.sqrt(T))
+        case = one_stream([[1.0]] * first + [[10.0]] * (T - first), [[1.0]] * T)
+        best = best_fixed(case.tasks, T, r)
+        known = {"square": rom.square_norm(best.weights), "gradient": 3.0}
+        eta = rom.theorem3_eta(T, **known)
+        got = plain(ROMPGD(eta, *r), case)
+        assert np.diff(got.shared + 2.0 * got.own).max() == 3.0
+        stepped = plain(ROMPGD(eta, *r, every_round=True), case)
+        bound = rom.lemma2(
+            eta=eta,
+            square=rom.weighted_square_norm(best.weights),
+            gradients=(stepped.shared + 2.0 * stepped.own)[-1],
+        )
+        assert (stepped.losses + stepped.penalties)[-1] - best.objective <= bound
+        regret = (got.losses + got.penalties)[-1] - best.objective
+        return regret, rom.theorem3_printed(T, **known)
+
+    regret, bound = regrets(16_000)
+    later, later_bound = regrets(40_000)
+    assert regret > 30.0 * bound
+    assert later > 1.5 * regret / bound * later_bound > 45.0 * later_bound
+    assert later > 2.4 * regret  # in 2.5 times the rounds
+
+
+def test_lemma_5_as_printed_fails() -> None:
+    """Two rounds of opposite labels, against W = 0, which is the best: 3/κ, not 2.56/κ."""
+    case = one_stream([[1.0], [1.0]], [[-1.0], [1.0]])
+    learner = ROMRDA(2.0, 1e-9, 1e-9, 1e-9)
+    best = best_fixed(case.tasks, 2, Regulariser(*learner[1:]))
+    assert rom.square_norm(best.weights) < 1e-6
+    got = plain(learner, case)
+    regret = (got.losses + got.penalties)[-1] - best.objective
+    known = {"kappa": 2.0, "square": 0.0, "gradient": 3.0}
+    assert regret == pytest.approx(1.5, rel=1e-6)
+    assert rom.lemma5_printed(2, **known) == pytest.approx(1.5 * 0.5 * (1.0 + 0.5**0.5))
+    assert rom.lemma5(2, **known) == pytest.approx(1.5)
+    assert rom.theorem6(2, **known) == pytest.approx(1.5 * 2.0**0.5)
+
+
+def test_theorem_6_fails_with_r_2_in_the_place_of_r_1() -> None:
+    """Half of the rounds with the one label, half with the other, against W = 0, which is best.
+
+    With κ ≫ G_* the weights stay so small that every round has a loss.
+    """
+    T, kappa = 88, 20.0
+    case = one_stream([[1.0]] * T, [[1.0]] * (T // 2) + [[-1.0]] * (T // 2))
+    learner = ROMRDA(kappa, 1e-9, 1e-9, 1e-9)
+    got = plain(learner, case)
+    regret = (got.losses + got.penalties)[-1] - T  # W = 0 loses 1 a round, and is at no distance
+    bound = rom.theorem6(T, kappa=kappa, square=0.0, gradient=3.0)
+    assert got.own[-1] == T
+    assert regret <= bound
+    assert regret + got.proximities[-1] > 3.0 * bound

@@ -214,3 +214,16 @@ def test_best_weights_has_the_least_loss(seed: int, noise: float, as_sparse: boo
         mine = tasks.task == k
         least = least_hinge(X[mine], tasks.y[mine])
         assert losses[mine].sum() == pytest.approx(least, abs=1e-4)
+
+
+def test_printed_b_star_is_not_the_minimiser() -> None:
+    """A worked example of remark 2: m = 2, u = (1, ½), where the least is at √9 − 1 = 2."""
+    U = np.array([[1.0], [0.5]])
+    assert dom.b_minimiser(U) == pytest.approx(2.0)
+    assert dom.b_star(U) == pytest.approx(3.0)
+
+    def square(b: float) -> float:
+        return dom.gradient_bound(1.0, b, 2) ** 2 * dom.square_norm_B(U, b)
+
+    assert square(2.0) == pytest.approx(1.0)
+    assert square(3.0) == pytest.approx(1.015625)
