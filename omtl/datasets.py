@@ -75,7 +75,8 @@ class DataSet:
 
     def __repr__(self) -> str:
         """Return the name with the numbers of examples, features and tasks."""
-        rows, columns = self.X.shape
+        X: Any = self.X
+        rows, columns = X.shape
         return f"<DataSet {self.name}: {rows} examples, {columns} features, {self.n_tasks} tasks>"
 
     @property

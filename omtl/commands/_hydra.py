@@ -58,6 +58,8 @@ def _job(config: DictConfig) -> float:
     folder = Path(about.runtime.output_dir)
     record: dict[str, Any] = {"overrides": [o.lstrip("+") for o in about.overrides.task]}
 
+    written: list[Path] = []
+
     def played() -> int:
         try:
             run = ComposedRun.of(config)
@@ -73,9 +75,9 @@ def _job(config: DictConfig) -> float:
             raise
         finally:
             if {"failed", "metrics"} & record.keys():
-                path = write_record(record, folder)
+                written.append(write_record(record, folder))
         if not in_sweep:
-            tell_written([path])
+            tell_written(written)
         return DONE
 
     if in_sweep:  # the sweeper handles an error and continues with other jobs

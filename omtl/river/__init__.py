@@ -21,12 +21,11 @@ import pandas as pd
 from river import base
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
 from omtl.kernel.one_example import Engine
 from omtl.sklearn import PassiveAggressive, growth, stream
-from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier, cloned
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
@@ -311,15 +310,16 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the learner; it begins with all tasks, or with this one."""
         if self._model is None:
             names = (task,) if self.tasks is None else self.tasks
-            model = clone(self.learner)
-            model = model.begin(FIRST_COLUMNS, list(self.classes), names, sparse=True)
+            model = cloned(self.learner).begin(
+                FIRST_COLUMNS, list(self.classes), names, sparse=True
+            )
             model._is_open = self.tasks is None
             self._model = model
         return self._model
 
     def _known_classes(self) -> list[Any]:
         """Return the classes, sorted."""
-        return np.unique(list(self.classes)).tolist()
+        return list(np.unique(list(self.classes)).tolist())
 
     def _split(self, x: Mapping[Hashable, Any]) -> tuple[Hashable, dict[Hashable, Any]]:
         """Return an example's task, and its other features."""

@@ -120,7 +120,7 @@ def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
         table = np.zeros(distance.max() + 1, dtype=np.int64)
         for place in np.flatnonzero(np.bincount(distance)).tolist():
             table[place] = number[first + place]
-        return table[distance]
+        return np.asarray(table[distance])
     except KeyError as fault:
         raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
 

@@ -12,10 +12,10 @@ from collections.abc import Hashable, Iterable
 from contextlib import nullcontext
 from numbers import Integral
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,6 +31,8 @@ from omtl.sklearn.arguments import (
 from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
+
+E = TypeVar("E")
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -80,6 +82,11 @@ class SaveLoadMixin:
         from omtl.sklearn.model_file import load_model
 
         return load_model(cls, path)
+
+
+def cloned(estimator: E) -> E:
+    """Return an unfitted estimator with the same parameters."""
+    return cast(E, clone(estimator))
 
 
 class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
@@ -306,9 +313,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
             As in `fit`.
         """
         scores = self.decision_function(X, task, node)
-        return self.classes_[(scores > 0.0).astype(int)]
+        return np.asarray(self.classes_[(scores > 0.0).astype(int)])
 
-    def score(
+    def score(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, X: Any, y: Any, task: Any = None, node: Any = None, sample_weight: Any = None
     ) -> float:
         """Return the share of examples that are predicted correctly.
@@ -357,7 +364,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: everything except compiled code and its addresses."""
-        state = super().__getstate__()
+        state = cast("dict[str, Any]", super().__getstate__())
         return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

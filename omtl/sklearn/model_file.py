@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
-from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin
+from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin, cloned
 from omtl.sklearn.task_column import TaskColumn
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -114,7 +113,8 @@ def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
         if not issubclass(found, kind):
             raise UserError(f"{path}: has a {found.__name__}, not a {kind.__name__}")
         estimator = _filled(made, about, arrays)
-        return estimator if column is None else _with_column(estimator, **column)
+        loaded: Estimator = estimator if column is None else _with_column(estimator, **column)
+        return loaded
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
         raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
 
@@ -148,7 +148,7 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
 
 def _with_column(estimator: MultiTaskClassifier, column: int | str, tasks: Any) -> Any:
     """Return a fitted classifier that reads the task from a column."""
-    model = TaskColumn(clone(estimator), column, tasks)
+    model = TaskColumn(cloned(estimator), column, tasks)
     model.estimator_ = estimator
     return model
 

@@ -62,7 +62,8 @@ class OnlineScaler(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return rows, each scaled as if it came next; none is remembered."""
         check_is_fitted(self)
-        return self.scale_.next_one(validate_data(self, X, dtype=np.float64, reset=False))
+        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.scale_.next_one(X)
 
     def _followed(self, X: Any, reset: bool) -> np.ndarray:
         if self.kind not in SCALES:

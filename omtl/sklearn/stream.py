@@ -71,6 +71,10 @@ class TaskStream(BaseEstimator):
     classes_: np.ndarray
     tasks_: tuple[Hashable, ...]
     n_features_in_: int
+    network: Any
+    n_rounds: Any
+    n_examples: Any
+    random_state: Any
     _learner: Any
     _state: Any
     _shape: Shape
@@ -331,6 +335,7 @@ class TaskStream(BaseEstimator):
     def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
         """Score one example, and learn from it if `sign` is a label, not 0."""
         check_begun(self)
+        row: Any
         if self._shape.sparse:
             row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
             row = row.astype(np.float64, copy=False)

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin
+from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin, cloned
 
 
 def _has_weights(model: TaskColumn) -> bool:
@@ -63,7 +63,7 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             How many times in a row each example is met.
         """
         features, task = self._split(X)
-        model = clone(self.estimator)
+        model = cloned(self.estimator)
         self.estimator_ = model.fit(
             features, y, task, tasks=self.tasks, sample_weight=sample_weight
         )
@@ -73,7 +73,7 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
         if not hasattr(self, "estimator_"):
-            self.estimator_ = clone(self.estimator)
+            self.estimator_ = cloned(self.estimator)
         self.estimator_.partial_fit(
             features, y, task, classes=classes, tasks=self.tasks, sample_weight=sample_weight
         )
@@ -94,7 +94,7 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """Return the two classes."""
         return self.estimator_.classes_
 
-    @available_if(_has_weights)
+    @available_if(_has_weights)  # type: ignore[untyped-decorator]
     def weights(self) -> dict[Hashable, np.ndarray]:
         """Return the weight vector of each task, by task."""
         check_is_fitted(self)
@@ -120,10 +120,10 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         if not isinstance(self.column, Integral):
             raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
         if sparse.issparse(X):
-            by_column = sparse.csc_array(X)
-            place = self._place(by_column.shape[1])
+            by_column, n_columns = sparse.csc_array(X), int(X.shape[1])
+            place = self._place(n_columns)
             task = by_column[:, [place]].toarray().ravel()
-            rest = np.delete(np.arange(by_column.shape[1]), place)
+            rest = np.delete(np.arange(n_columns), place)
             return sparse.csr_array(by_column[:, rest]), task
         X = np.asarray(X)
         if X.ndim != 2:
