@@ -109,13 +109,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_the_versions_are_one() -> None:
-    """Of the package, of its citation and of the changelog's newest section."""
+    """The package's is its citation's; both have a date in the changelog once it is released."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    (newest, date) = re.findall(
-        r"^## ([\d.]+) \(([\d-]+)\)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE
-    )[0]
-    assert PROJECT["version"] == newest == str(citation["version"])
-    assert str(citation["date-released"]) == date
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    released = dict(re.findall(r"^## ([\d.]+) \(([\d-]+)\)$", changes, flags=re.MULTILINE))
+    assert PROJECT["version"] == str(citation["version"])
+    assert released.get(PROJECT["version"]) == citation.get("date-released")
+    assert "\n## Unreleased\n" in changes
+    wheel = f"omtl-{PROJECT['version']}-py3-none-any.whl"
+    for page in ("README.md", "docs/install.md"):
+        assert wheel in (ROOT / page).read_text()
 
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
