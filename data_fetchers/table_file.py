@@ -195,7 +195,7 @@ def _found(path: str) -> Path:
     found = table_path(path)
     if not found.is_file():
         raise UserError(
-            f"{path}: there is no such file in {found.parent}; mend dataset.options.path"
+            f"{path}: there is no such file in {found.parent}; correct dataset.options.path"
         )
     return found
 

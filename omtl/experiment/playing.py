@@ -156,7 +156,7 @@ def compute(unit: Unit) -> Result:
                 "(omtl.kernel.compiled), or choose another protocol"
             ) from fault
         raise UserError(
-            f"algorithm {unit.algorithm.name} cannot be compiled ({why(fault)}); mend "
+            f"algorithm {unit.algorithm.name} cannot be compiled ({why(fault)}); fix "
             "that, or make its class a @dataclass to play it as plain Python"
         ) from fault
     facts = {

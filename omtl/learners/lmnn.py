@@ -178,7 +178,7 @@ def _checked(
             f"{X.shape}, {y.shape} and {task.shape}."
         )
     if not np.isfinite(X).all():
-        raise UserError("LMNN: X has a value that is not finite: drop or mend its row.")
+        raise UserError("LMNN: X has a value that is not finite: drop or correct its row.")
     _check(isinstance(n_tasks, int) and n_tasks >= 1, "n_tasks", n_tasks, "a whole number from 1")
     for t in range(n_tasks):
         if not (task == t).any():

@@ -109,12 +109,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_the_versions_are_one() -> None:
-    """Of the package, of its citation, and of the wheel that pages name."""
+    """The package's is its citation's; both have a date in the changelog once it is released."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = dict(re.findall(r"^## ([\d.]+) \(([\d-]+)\)$", changes, flags=re.MULTILINE))
     assert PROJECT["version"] == str(citation["version"])
+    assert released.get(PROJECT["version"]) == citation.get("date-released")
+    assert "\n## Unreleased\n" in changes
+    wheel = f"omtl-{PROJECT['version']}-py3-none-any.whl"
     for page in ("README.md", "docs/install.md"):
-        named = f"omtl-{PROJECT['version']}-py3-none-any.whl"
-        assert named in (ROOT / page).read_text(encoding="utf-8")
+        assert wheel in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
