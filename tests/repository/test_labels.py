@@ -37,6 +37,10 @@ NOTATIONS = {
         "contradicts",
         [("dom", "draw", "each_run"), ("rom", "draw", "each_run")],
     ),
+    "standard errors are printed, and are deviations": (
+        "contradicts",
+        [("osmtl", "plus_minus", "std"), ("amtl", "plus_minus", "std")],
+    ),
     "one setting for all tasks is the one whose worst task is best": (
         "contrived",
         [("rom", "tuned_for", "worst_task"), ("rom", "tuned_for", "worst_task_but_pgd")],
