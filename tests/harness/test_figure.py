@@ -34,7 +34,7 @@ from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.reproduce import measured_figure
-from omtl.tables.plan import descriptions
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
@@ -321,3 +321,20 @@ def test_a_figure_says_which_numbers_were_pulled(store: Store, tmp_path: Path) -
         rows = figure_rows(planned, show_figure(planned, Request(repeats=1, store=each)), "oracle")
         notes = rows["label"][rows["kind"] == "note"]
         assert notes.str.contains(f"pulled from {tmp_path / 'units.omtl'}").any() == is_pulled
+
+
+def test_a_dear_reading_of_a_figure_has_fewer_repeats_and_a_smaller_grid() -> None:
+    """As its description says; a number that is asked for is played."""
+    dear = describe("figure", "omtrsl-fig1")
+    assert [Request(reading).n_repeats(dear) for reading in ("as_written", "as_published")] == [
+        1,
+        5,
+    ]
+    assert Request("as_written", 4).n_repeats(dear) == 4
+    assert Request("as_written").is_full(dear)
+    grids = {
+        reading: plan_figure("omtrsl-fig1", Reading.of("omtrsl", reading)).panels[0].lines[0]
+        for reading in ("as_written", "as_published")
+    }
+    assert len(grids["as_written"].experiment.points) == 1
+    assert len(grids["as_published"].experiment.points) == 9

@@ -254,9 +254,9 @@ def test_reproduce_sums_up(fakes: dict[str, Make], capsys: pytest.CaptureFixture
     assert {line.split("  ")[0] for line in (written, read, published)} == {"rom"}
     assert "2: match 2" in read
     assert "2: match 2" in written
-    assert "2: holds 2" in written
-    assert "3: holds 3" in published
-    assert "1 of 1 drawn" in published
+    for line in (written, read, published):
+        assert "3: holds 3" in line
+        assert "1 of 1 drawn" in line
 
 
 @pytest.mark.parametrize("fault", [UserError("no such thing"), ValueError("no such thing")])
