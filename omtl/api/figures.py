@@ -11,6 +11,7 @@ import pandas as pd
 from omtl.api.names import known_name
 from omtl.api.tables import RequestOptions, request_for
 from omtl.api.views import DisplayedResult, View
+from omtl.evidence.claims import in_sentences
 from omtl.figures.numbers import figure_rows
 from omtl.figures.pictures import LOOK, render
 from omtl.reproduction.figure_runs import FigureRun, play_paper_figure
@@ -101,10 +102,8 @@ class Figure(DisplayedResult):
         """Print the claims and what is missing."""
         view = self.view
         say(view.title)
-        for row in view.rows:
-            say(f"claim {row[1]}: {row[0]}")
-        for note in view.notes:
-            say(note)
+        for line in (*in_sentences(self.claims), *view.notes):
+            say(line)
 
     def _repr_html_(self) -> str:
         """Return the figure as a picture with its claims, for notebooks."""

@@ -349,12 +349,13 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
 def explain(
     name: str, cell: str, *, full: bool = False, **given: Unpack[RequestOptions]
 ) -> Explanation:
-    """Return what is known about a number; nothing is computed.
+    """Return what is known about a number, or a claim; nothing is computed.
 
     Parameters
     ----------
     name, cell : str
-        The table's id, and the cell's name in it (`cell_names`).
+        The table's id, and the cell's name in it (`cell_names`); or the id of a table or figure,
+        and that of a claim that it decides.
     full : bool
         Whether to add configs, seeds, hashes of data and code, and machines.
     **given
@@ -371,11 +372,25 @@ def explain(
     >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
     'match'
     """
+    request = request_for(**given)
+    claims = _claims_by(name)
+    if cell.casefold() in claims:
+        return Explanation(explaining.explain_claim(claims[cell.casefold()], request.reading))
     known = known_name("table", name, descriptions("table"))
-    return Explanation(explaining.explain_cell(known, cell, request_for(**given), full))
+    return Explanation(explaining.explain_cell(known, cell, request, full))
 
 
 def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
-    """Return the names of a table's cells."""
+    """Return the names of a table's cells, then the ids of the claims that it decides."""
     known = known_name("table", name, descriptions("table"))
-    return explaining.cell_names_in(planned(known, request_for(**given)))
+    cells = planned(known, request_for(**given))
+    return [*explaining.cell_names_in(cells), *_claims_by(known)]
+
+
+def _claims_by(name: str) -> dict[str, pd.Series]:
+    """Return the rows of the ledger of claims that a table or figure decides, by the claim's id."""
+    from omtl.results import claims
+
+    ledger = claims()
+    rows = ledger[ledger["decided_by"] == name.casefold()]
+    return {str(row["claim"]): row for _, row in rows.iterrows()}

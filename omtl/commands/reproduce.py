@@ -8,12 +8,12 @@ from omtl.commands._options import add_flags, add_run_options, given_request
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-HELP = "reproduce every table under each standard reading, and every figure"
+HELP = "reproduce every table and figure under each standard reading"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how to run them; the reading applies to figures."""
+    """Add how to run them; the reading is every standard one."""
     add_run_options(command)
     add_flags(command, "all")
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.descriptions import FILES, Claim, Part
+from omtl.experiment.naming import CLOSEST
 from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import check_names, read_file
 from omtl.measures.metrics import METRICS
@@ -272,6 +273,24 @@ def judge_claims(paper: str, name: str, numbers: Numbers) -> pd.DataFrame:
     """Return the comparisons of all claims that a table or figure decides."""
     found = [judge_claim(claim, numbers) for claim in decided_by(paper, name)]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def why_it_fails(claim: Claim, reading: str, outcome: str) -> str:
+    """Return why a claim fails in our numbers as published; empty elsewhere."""
+    return " ".join(claim.why.split()) if (reading, outcome) == (CLOSEST, FAILS) else ""
+
+
+def in_sentences(outcomes: pd.DataFrame) -> list[str]:
+    """Return what came of each claim (`claim_outcomes`), with the reason where it fails."""
+    said = []
+    for row in outcomes.to_dict("records"):
+        claim = next(one for one in claims_of(row["paper"]) if one.id == row["claim"])
+        why = why_it_fails(claim, row["reading"], row["outcome"])
+        said.append(
+            f"claim in print {row['in_print']}, ours {row['outcome']}: {row['says']} "
+            f"({row['place']})" + (f" Why: {why}" if why else "")
+        )
+    return said
 
 
 def claim_outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:

@@ -14,7 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.claims import claims_of, in_print, judge_claim, outcome_of, stand_ins
+from omtl.evidence.claims import (
+    claims_of,
+    in_print,
+    judge_claim,
+    outcome_of,
+    stand_ins,
+    why_it_fails,
+)
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.descriptions import Claim
@@ -47,6 +54,7 @@ COLUMNS = (
     *("paper", "claim", "place", "sentence", "decided_by", "predicate"),
     *("in_print", "untrue_in_print", "stand_ins"),
     *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
+    "why_it_fails",
 )
 
 THEORY = (
@@ -165,8 +173,9 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
             for reading in READINGS:
                 key = claim.decided_by, claim.id, reading
-                row += outcome_under(outcomes.get(key, nothing), tests.get(key, nothing), said)
-            found.append(row)
+                under = outcome_under(outcomes.get(key, nothing), tests.get(key, nothing), said)
+                row += under
+            found.append([*row, why_it_fails(claim, reading, under[0])])  # the last is the closest
     return pd.DataFrame(found, columns=COLUMNS)
 
 
@@ -200,6 +209,7 @@ def conclusions(claims: pd.DataFrame) -> str:
             ]
             told = "; ".join([row["place"], *filter(None, marks)])
             lines.append(f"- {for_markdown(row['sentence'])} ({for_markdown(told)})")
+            lines += [f"  *Why:* {for_markdown(row['why_it_fails'])}"] * bool(row["why_it_fails"])
     return "\n".join(lines) + "\n"
 
 

@@ -112,8 +112,9 @@ class TooSlow:
 class TableDescription(Description):
     """A table of a paper.
 
-    `spread` is what the ± is, and `metric` what claims are about. `plays` is how many of our
-    repeats stand for each of the paper's. `proposed` are the paper's own rows,
+    `spread` is what the ± is by its words, where no reading says otherwise, and `metric` what
+    claims are about. `plays` is how many of our repeats stand for each of the paper's. `proposed`
+    are the paper's own rows,
     `same_row` rows that stand for several where those are one, and `chosen_by` names the algorithm
     by which all rows' hyper-parameters are chosen. `findings` are phrases for what learners tell of
     tasks, by its name. `too_slow` are cells that are not played by default, with the reason;
@@ -208,16 +209,29 @@ class PanelGrid:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cheaper:
+    """How a figure is played under a reading for which it would take too long, and why.
+
+    It has fewer `repeats`; `patch` sets config values, such as a smaller grid.
+    """
+
+    repeats: int
+    why: str
+    patch: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FigureDescription(PanelGrid, Description):
     """A figure of a paper.
 
     `published` names the table whose numbers are marked, `chosen_in` the one by whose results
-    hyper-parameters are chosen.
+    hyper-parameters are chosen. `cheaper` is by reading.
     """
 
     caption: str = ""
     published: str = ""
     chosen_in: str = ""
+    cheaper: Mapping[str, Cheaper] = field(default_factory=dict)
     panels: tuple[Panel, ...]
 
 
@@ -270,11 +284,13 @@ class Part:
 class Claim:
     """A comparative statement of a paper, decided by a table or a figure.
 
-    `either` has names for the better of several rows.
+    `either` has names for the better of several rows. `why` is why it fails as published, in our
+    numbers.
     """
 
     id: str
     place: str
+    why: str = ""
     says: str = ""
     quote: str = ""
     taken_as: str = ""

@@ -66,14 +66,14 @@ def _packages() -> list[dict[str, str]]:
     for extra, lacking in EXTRAS.items():
         lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
         locked = _locked(ROOT / lock)
-        remedy = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
+        todo = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
         for one in asked:
             name, marker = canonicalize_name(one.name), str(one.marker or "")
             needed = one.marker is None or one.marker.evaluate({"extra": extra})
             if name == "omtl" or not needed or ("extra" in marker) != bool(extra):
                 continue
             state, detail = _state_of(name, locked.get(name, set()), lacking)
-            detail += "" if state == GOOD else f": {remedy}"
+            detail += "" if state == GOOD else f": {todo}"
             findings.setdefault(name, examined_part("packages", name, state, detail))
     return list(findings.values())
 

@@ -16,6 +16,10 @@ READINGS: Mapping[str, tuple[str, ...]] = {
 """The standard readings, each with the non-literal answers that it may use, by their support in the
 paper's text."""
 
+BLIND = "blind"
+"""The reading without answers to questions of which an option was found by looking at printed
+numbers, and without contrived ones."""
+
 LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
 """The reading with only literal answers, and the one closest to the published numbers, whose files
 do not carry its name."""

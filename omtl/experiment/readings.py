@@ -14,6 +14,9 @@ from omtl.experiment.specs import SPECS, ProtocolSpec, Spec, known_settings
 
 S = TypeVar("S", bound=Spec)
 
+TABLE = "table"
+"""The group of what a reading says about tables, and not about experiments."""
+
 
 def questions(paper: str) -> Mapping[str, Question]:
     """Return a paper's open questions by name, from its ``readings.yaml``; raise UserError if it
@@ -51,7 +54,14 @@ def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where
 def _check_place(
     where: str, configs: Mapping[str, list[str]], group: str, name: str = "", *path: str
 ) -> None:
-    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``."""
+    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``.
+
+    Of a table a reading says what its ± is: ``table.<id>.spread``.
+    """
+    if group == TABLE:
+        tables = [f"{path.parent.name}-{path.stem}" for path in paper_files("table*.yaml")]
+        check_names(where, (group, [name], tables), ("value of a table", path, ["spread"]))
+        return
     check_names(where, ("group", [group], configs))
     if name != "*":
         check_names(where, (group, [name], configs[group]))
@@ -109,6 +119,10 @@ class Reading(Spec):
     def __call__(self, spec: S) -> S:
         """Return a specification as this reading has it."""
         return spec.patched(self.patch)
+
+    def spread_in(self, table: str, written: str) -> str:
+        """Return what the ± of a table is: as `written`, unless an answer says otherwise."""
+        return str(self.patch.get(f"{TABLE}.{table}.spread", written))
 
     def for_column(self, column: str) -> Self:
         """Return the reading with only its answers that can affect a column of a table."""

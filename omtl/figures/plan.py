@@ -43,6 +43,8 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
     """
     description = describe("figure", name)
     numbers = published(description.published) if description.published else []
+    cheaper = description.cheaper.get(reading.name)
+    smaller = cheaper.patch if cheaper else {}
     panels = []
     for panel in description.panels:
         check_kind(panel)
@@ -60,7 +62,7 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
                 Experiment.compose(
                     Names(line.algorithm, panel.dataset, protocol, line.network or None),
                     read,
-                    patch,
+                    {**patch, **smaller},
                 ),
                 column,
             )

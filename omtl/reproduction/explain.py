@@ -117,6 +117,22 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
     return facts | _units_of(cell, request, run) if full else facts
 
 
+def explain_claim(row: pd.Series, reading: str) -> dict[str, Any]:
+    """Return what the ledger says of a claim under a reading, and why it fails where it does."""
+    facts = {
+        "claim": f"{row['paper']}: {row['claim']}, {row['place']}",
+        "the paper says": row["sentence"],
+        "as a predicate": row["predicate"],
+        "in print": f"{row['in_print']} {row['untrue_in_print']}".strip(),
+        "ours": row.get(reading, "no outcome under this reading"),
+        "comparisons": row.get(f"{reading}_comparisons", ""),
+        "least effect": row.get(f"{reading}_least_effect", ""),
+        "stand-in data": row["stand_ins"],
+        "why it fails as published": row["why_it_fails"],
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
 def why_of(cell: Any, of: TableDescription) -> str:
     """Return why a cell has its verdict, in words."""
     reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ").removeprefix(f"{APART}: ")

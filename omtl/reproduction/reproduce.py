@@ -12,7 +12,7 @@ from rich.console import Console
 
 from omtl.compute.engine import Outcome
 from omtl.compute.own_process import peak_mib
-from omtl.evidence.claims import claim_outcomes
+from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.experiment.descriptions import Description, TableDescription
 from omtl.reproduction.explain import only
@@ -89,13 +89,11 @@ class TableRun:
 
     def said_of_claims(self) -> list[str]:
         """Return what came of each claim, a sentence each."""
-        said = [
-            f"claim in print {claim['in_print']}, ours {claim['outcome']}: {claim['says']} "
-            f"({claim['place']})"
-            for claim in self.claims.to_dict("records")
-        ]
         n_repeats = self.request.n_repeats(self.description)
-        return [*said, *filter(None, [_few_repeats(self.claims, n_repeats, self.description)])]
+        return [
+            *in_sentences(self.claims),
+            *filter(None, [_few_repeats(self.claims, n_repeats, self.description)]),
+        ]
 
     def write(self) -> list[Path]:
         """Write the table's files; return the paths.

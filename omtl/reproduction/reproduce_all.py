@@ -1,7 +1,7 @@
-"""Reproducing everything: all tables under the standard readings, all figures, the ledgers.
+"""Reproducing everything: all tables and figures under the standard readings, the ledgers.
 
-Tables are played, scored and shown one after another. What else is made of the stored units, each
-from the store alone, is made side by side when all are there.
+Tables are played, scored and shown one after another. What else is made of the stored units under
+a reading, each from the store alone, is made side by side when all are there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 from rich.console import Console
@@ -74,7 +73,7 @@ def _in_order(item: tuple[tuple[str, str], Counter[str]]) -> tuple[str, int, str
 
 
 def reproduce_everything(request: Request, console: Console) -> Summary:
-    """Reproduce all tables under each standard reading, and all figures as asked for.
+    """Reproduce all tables and all figures under each standard reading.
 
     Tables that are chosen in hindsight are also made by the rule without hindsight, and
     compared with it; the counts are of those by the papers' rules. What is `too_slow` by
@@ -83,10 +82,11 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
     What fails is told on standard error and in the summary; the rest goes on.
     """
     every = _Everything(request, console)
-    later = every.tables()
+    for reading in READINGS:  # one after another: their rows share files
+        under = replace(request, reading=reading)
+        every.figures(under, every.tables(under))
     if request.selection is None and request.seed == 0:
-        later.append(Job("hindsight", write_hindsight_gap, (request,)))
-    every.figures(later)
+        every.here("hindsight", write_hindsight_gap, request)
     every.here("proofread", write_findings)
     every.here("claims", ledger.write_ledgers)
     return every.summary
@@ -122,15 +122,14 @@ class _Everything:
         """Return what jobs side by side return."""
         return [self.note(end).returned for end in run_jobs(jobs, self.request.parallel)]
 
-    def tables(self) -> list[Job]:
+    def tables(self, under: Request) -> list[Job]:
         """Make all tables; return the jobs that need their units alone."""
-        request, later = self.request, []
-        for name, reading in product(plan.descriptions("table"), READINGS):
+        reading, later = under.reading, []
+        for name in plan.descriptions("table"):
             description = plan.describe("table", name)
-            under = replace(request, reading=reading)
             counts = self.summary.counts[description.paper, reading]
             what = f"{name}, {reading}"
-            slow = [s for s in description.too_slow if reading in s.readings and not request.slow]
+            slow = [s for s in description.too_slow if reading in s.readings and not under.slow]
             self.summary.left_out += [
                 f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow
             ]
@@ -145,7 +144,7 @@ class _Everything:
                 later.append(_statistics(name, under))
             own = description.selection
             if (
-                request.selection is None
+                under.selection is None
                 and compares(description)
                 and rule_without_hindsight(own) != own
             ):
@@ -155,18 +154,19 @@ class _Everything:
                 )
         return later
 
-    def figures(self, later: list[Job]) -> None:
+    def figures(self, under: Request, later: list[Job]) -> None:
         """Make all figures and what else is left, then the statistics of figures with claims."""
-        request, drawings = self.request, []
+        drawings = []
         for name in plan.descriptions("figure"):
-            self._counts(name)[FIGURES] += 1
-            if not self.note(attempt(Job(name, figure_runs.compute_figure, (name, request)))).fault:
-                drawings.append(Job(name, figure_runs.reproduce_figure, (name, request)))
-        made = self.apart([*drawings, *later])
-        drawn = {job.what: one for job, one in zip(drawings, made, strict=False) if one is not None}
+            self._counts(name, under)[FIGURES] += 1
+            what = f"{name}, {under.reading}"
+            if not self.note(attempt(Job(what, figure_runs.compute_figure, (name, under)))).fault:
+                drawings.append(Job(what, figure_runs.reproduce_figure, (name, under)))
+        made = zip(drawings, self.apart([*drawings, *later]), strict=False)
+        drawn = {job.arguments[0]: one for job, one in made if one is not None}
         for name, one in drawn.items():
-            self._counts(name).update([DRAWN, *one.claims["outcome"]])
-        self.apart([_statistics(name, request) for name, one in drawn.items() if len(one.claims)])
+            self._counts(name, under).update([DRAWN, *one.claims["outcome"]])
+        self.apart([_statistics(name, under) for name, one in drawn.items() if len(one.claims)])
 
-    def _counts(self, figure: str) -> Counter[str]:
-        return self.summary.counts[plan.describe("figure", figure).paper, self.request.reading]
+    def _counts(self, figure: str, under: Request) -> Counter[str]:
+        return self.summary.counts[plan.describe("figure", figure).paper, under.reading]

@@ -22,13 +22,13 @@ import yaml
 
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import READINGS
+from omtl.experiment.naming import BLIND, READINGS
 from omtl.experiment.papers import paper_file, paper_files
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import description_of, places_in, planned, with_columns
-from omtl.tables.placebo_test import FARTHEST, write_placebo_test
+from omtl.tables.placebo_test import FARTHEST, SEARCHED, write_placebo_test
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN, suspects
@@ -46,7 +46,8 @@ from omtl.util.seeds import generator
 from omtl.util.user_folder import own_folder
 
 SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
-"""The readings that are searched for, with the support of the answers that they may take."""
+"""The standard readings that are searched for, with the support of the answers that they may
+take."""
 
 REPEATS = 5
 """How many repeats of a table a full search looks at, at least; its seed is 0."""
@@ -138,11 +139,7 @@ def search(
     for column in columns:
         trials.attempt(column, {})
     begin = Reading.of(description.paper, request.reading).answers
-    found = {
-        reading: trials.descend(begin, taken)
-        for reading, taken in SEARCHES.items()
-        if reading in wanted
-    }
+    found = {name: trials.descend(begin, SEARCHED[name], name == BLIND) for name in wanted}
     rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):
         drawn = {name: str(rng.choice(list(q.options))) for name, q in asked.items()}
@@ -185,11 +182,18 @@ class _Trials:
             self.report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
         return self.tried[key]
 
-    def descend(self, begin: Mapping[str, Any], taken: tuple[str, ...]) -> dict[str, str]:
-        """Return the answers that a search ends with, of those that are literal or so supported."""
+    def descend(
+        self, begin: Mapping[str, Any], taken: tuple[str, ...], blind: bool = False
+    ) -> dict[str, str]:
+        """Return the answers that a search ends with, of those that are literal or so supported.
+
+        If `blind`, questions that were asked by looking at the print have their literal answers.
+        """
         given = {str(q): str(a) for q, a in begin.items()}
         offered = {
-            name: [o for o in question.options if question.support.get(o) in (None, *taken)]
+            name: [question.literal]
+            if blind and question.found
+            else [o for o in question.options if question.support.get(o) in (None, *taken)]
             for name, question in self.asked.items()
         }
         answers = {
@@ -235,9 +239,13 @@ def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, s
 
 
 def write_search_record(table: str, found: SearchResult, full: bool) -> list[Path]:
-    """Write the record of a search; one that is not full goes to ``results/partial``."""
+    """Write the record of a search; one that is not full goes to ``results/partial``.
+
+    That of a search for the blind reading alone is a file of its own.
+    """
     folder = folder_for(full, "readings", apart=True)
-    parts = {f"{table}.csv": as_csv(found.record), f"{table}.cells.csv": as_csv(found.cells)}
+    stem = f"{table}.{BLIND}" if [*found.answers] == [BLIND] else table
+    parts = {f"{stem}.csv": as_csv(found.record), f"{stem}.cells.csv": as_csv(found.cells)}
     return write_all(folder, parts)
 
 
@@ -273,11 +281,13 @@ def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
         head = (
             "# @package reading\n"
             "# Found by `omtl audit readings` on the paper's tables, among the literal answers and "
-            f"those with support\n# {', '.join(SEARCHES[reading])}. Its trials are in "
+            f"those with support\n# {', '.join(SEARCHED[reading])}. Its trials are in "
             f"results/readings/{paper}-*.csv,\n# post hoc options in results/readings/looks.csv.\n"
         )
         write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
         paths.append(path)
+    if [*found.answers] == [BLIND]:
+        return paths
     return [*paths, *write_page(table), write_placebo_test(table, seed)]
 
 

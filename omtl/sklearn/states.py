@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, SparseRows, square_norms
+from omtl.data.validation import sound_rows
 from omtl.kernel.loop import Batch
 from omtl.kernel.one_example import SUMMED_AT_ONCE
 
@@ -22,6 +23,15 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     if isinstance(X, sparse.csr_array) or X.shape[1] <= SUMMED_AT_ONCE:
         return square_norms(X)
     return np.array([square_norms(row[None])[0] for row in X])
+
+
+def one_row(x: Any, is_sparse: bool) -> Any:
+    """Return an example as the only row of a matrix of 64-bit numbers, sparse or dense."""
+    if is_sparse:
+        row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
+        return row.astype(np.float64, copy=False)
+    given = sound_rows(x).toarray() if sparse.issparse(x) else x
+    return np.atleast_2d(np.asarray(given, dtype=float))
 
 
 def batch_part(batch: Batch, begin: int, end: int) -> Batch:

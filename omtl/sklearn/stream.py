@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
-from omtl.data.validation import sound_rows
 from omtl.kernel.loop import (
     Batch,
     Clock,
@@ -46,7 +45,7 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, batch_part, norms_of
+from omtl.sklearn.states import arrays_of, batch_part, norms_of, one_row
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -335,13 +334,7 @@ class TaskStream(BaseEstimator):
     def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
         """Score one example, and learn from it if `sign` is a label, not 0."""
         check_begun(self)
-        row: Any
-        if self._shape.sparse:
-            row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
-            row = row.astype(np.float64, copy=False)
-        else:
-            given = sound_rows(x).toarray() if sparse.issparse(x) else x
-            row = np.atleast_2d(np.asarray(given, dtype=float))
+        row = one_row(x, self._shape.sparse)
         if row.shape != (1, self.n_features_in_):
             raise ValueError(
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "

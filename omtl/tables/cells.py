@@ -132,7 +132,7 @@ def planned(
         selection=selection,
         seed=request.seed,
         asked_repeats=request.n_repeats(of),
-        published_spread=of.spread,
+        published_spread=[read[place].spread_in(name, of.spread) for place in cells["dataset"]],
         published_repeats=of.printed_repeats,
     )
 

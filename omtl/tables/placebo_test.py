@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import READINGS, SUPPORT
+from omtl.experiment.naming import BLIND, READINGS, SUPPORT
 from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published
@@ -44,10 +44,6 @@ SPLITS = 200
 
 WHOLE = "(all)"
 """The row for all columns of a table together."""
-
-BLIND = "blind"
-"""A search without answers to questions of which options were found by looking at print, and
-without contrived ones: among the trials of the record that have none of these."""
 
 SEARCHED = {reading: taken for reading, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
 """The searches that are tested, with the support of the answers that they may take."""

@@ -27,7 +27,8 @@ from omtl.tables.cells import (
     with_columns,
 )
 from omtl.tables.request import Request
-from omtl.tables.scoring import NOTHING, judged, scored
+from omtl.tables.scoring import NOTHING, judged, printed_of, scored, std_of
+from omtl.tables.verdict import spreads
 from omtl.util.paths import ROOT, results_to_read
 from omtl.util.result_files import rows_in, text_of
 
@@ -171,14 +172,23 @@ def _from_row(
         if one.algorithm.name == algorithm.get("name"):  # the best one was chosen
             found |= {"experiment": one, "alternatives": ()}
     diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
-    ratio, p = row.get("spread_ratio"), row.get("spread_p")
+    ratio, p, shuffle_std = (row.get(name) for name in ("spread_ratio", "spread_p", "shuffle_std"))
+    if ratio and p and row["published_spread"] != cell.published_spread:
+        drawn = cell.experiment.drawn
+        std, count = (
+            (float(shuffle_std or 0), cell.published_repeats)
+            if drawn
+            else (std_of(values), values.size)
+        )
+        tested = spreads(printed_of(cell), std, count)
+        p = str(tested[1]) if tested else ""
     return {
         **found,
         "values": values,
         "params": json.loads(row["params"]),
         "data_sha256": row["data_sha256"],
         "diverged": diverged,
-        "shuffle_std": float(row.get("shuffle_std") or 0.0),
+        "shuffle_std": float(shuffle_std or 0.0),
         "spread_ratio": float(ratio) if ratio and p else np.nan,
         "spread_p": float(p) if ratio and p else np.nan,
     }

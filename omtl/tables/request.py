@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from omtl.compute.store import Store
-from omtl.experiment.descriptions import Description
+from omtl.experiment.descriptions import Description, FigureDescription
 from omtl.experiment.naming import CLOSEST, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
@@ -71,7 +71,7 @@ class Request:
     def is_published(self, description: Description) -> bool:
         """Whether the results of this run are in git, also those by the rule without hindsight."""
         return (
-            self.repeats in (None, description.repeats)
+            self.repeats in (None, self.all_repeats(description))
             and self.seed == 0
             and not self.one_draw
             and self.search is None
@@ -85,8 +85,14 @@ class Request:
     def n_repeats(self, description: Description) -> int:
         """Return the number of repeats, or how many there may be."""
         if self.repeats is None or self.repeats == AUTO:
-            return description.repeats
+            return self.all_repeats(description)
         return self.repeats
+
+    def all_repeats(self, description: Description) -> int:
+        """Return the paper's number of repeats, or that of a figure made cheaper."""
+        cheaper = description.cheaper if isinstance(description, FigureDescription) else {}
+        found = cheaper.get(self.reading)
+        return found.repeats if found else description.repeats
 
     def stem(self, description: Description) -> str:
         """Return the names of result files, without suffix."""

@@ -120,6 +120,18 @@ def test_a_sweep_marks_the_best_and_keeps_what_failed() -> None:
         omtl.sweep(small, algorithm=["stl"], **SMALL)
 
 
+def test_a_claim_is_explained_with_the_reason_why_it_fails() -> None:
+    """By its id, beside the names of cells; under another reading with that reading's outcome."""
+    facts = omtl.explain("rom-table2", "rom-ahead-of-all").facts
+    assert (facts["in print"], facts["ours"]) == ("true", "fails")
+    assert "Each Movie" in facts["why it fails as published"]
+    written = omtl.explain("rom-table2", "ROM-ahead-of-all", reading="as_written").facts
+    assert (
+        written["ours"]
+        == results.claims("rom").set_index("claim").loc["rom-ahead-of-all", "as_written"]
+    )
+
+
 def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     table = omtl.table("DOM-Table1", cell="pa on synthetic", repeats=2)
     (row,) = table.frame.to_dict("records")

@@ -17,6 +17,7 @@ from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.experiment import Names
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import compute
+from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
 from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
@@ -24,7 +25,7 @@ from omtl.figures.panels import axes, dom_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
 from omtl.reproduction.figure_runs import measured_figure
-from omtl.tables.plan import descriptions
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom
 
@@ -177,3 +178,20 @@ def test_band_and_limits() -> None:
     falling = Curve("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
     low, high = drawing.limits_of([Axes("x", "y", (falling,))])
     assert 9.0 < low < 10.0 < 19.0 < high < 20.0
+
+
+def test_a_dear_reading_of_a_figure_has_fewer_repeats_and_a_smaller_grid() -> None:
+    """As its description says; a number that is asked for is played."""
+    dear = describe("figure", "omtrsl-fig1")
+    assert [Request(reading).n_repeats(dear) for reading in ("as_written", "as_published")] == [
+        1,
+        5,
+    ]
+    assert Request("as_written", 4).n_repeats(dear) == 4
+    assert Request("as_written").is_full(dear)
+    grids = {
+        reading: plan_figure("omtrsl-fig1", Reading.of("omtrsl", reading)).panels[0].lines[0]
+        for reading in ("as_written", "as_published")
+    }
+    assert len(grids["as_written"].experiment.points) == 1
+    assert len(grids["as_published"].experiment.points) == 9

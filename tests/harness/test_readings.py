@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,29 @@ def test_each_standard_reading_takes_the_answers_that_it_may(tried: list) -> Non
     }
     assert len(tried) == len(found.record) == len({json.dumps(trial) for trial in tried})
     assert found.cells["trial"].tolist() == list(range(len(tried)))
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_blind_search_answers_no_question_that_the_print_has_led_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may take what contradicts the text; its record does not replace that of the others."""
+    found = ASKED | {"first": replace(ASKED["first"], found="printed numbers were looked at")}
+    monkeypatch.setattr(search_readings, "questions", lambda _paper: found)
+    alone = searched(wanted=["blind"])
+    assert alone.answers == {"blind": {"second": "better"}}
+    paths = search_readings.write_search_record(TABLE, alone, full=False)
+    assert [path.name for path in paths] == [f"{TABLE}.blind.csv", f"{TABLE}.blind.cells.csv"]
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
+    begun = Reading(name="elsewhere", paper=None, answers={"first": "worse", "second": "better"})
+    monkeypatch.setattr(
+        Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
+    )
+    assert searched(begin="elsewhere").answers == searched().answers
 
 
 def asked(*words: str) -> argparse.Namespace:

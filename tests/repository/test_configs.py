@@ -11,11 +11,11 @@ from omtl.experiment.composition import composed
 from omtl.experiment.config import options
 from omtl.experiment.naming import READINGS
 from omtl.experiment.playing import compute, hyper_parameters, learner_class, new_learner
-from omtl.experiment.readings import Reading, questions
+from omtl.experiment.readings import TABLE, Reading, questions
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.reproduction.record import line, play_run
 from omtl.tables.cells import places_in, planned
-from omtl.tables.plan import descriptions
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.util.paths import EXPERIMENTS
 
@@ -82,6 +82,10 @@ def check_answer(paper: str, question: str, option: str) -> None:
     assert bool(patch) == (option != questions(paper)[question].literal)
     for key, value in patch.items():
         group, name, *path = key.split(".")
+        if group == TABLE:
+            assert path == ["spread"]
+            assert describe("table", name).spread != value
+            continue
         for chosen in options(group) if name == "*" else [name]:
             spec = SPECS[group].named(chosen)
             target = spec.as_mapping()

@@ -14,7 +14,7 @@ from omtl.commands._options import (
     refuse_ignored,
     tell_written,
 )
-from omtl.experiment.naming import LITERAL, READINGS
+from omtl.experiment.naming import BLIND, LITERAL, READINGS
 
 GROUP = "look behind the numbers"
 HELP = "search a paper's open questions; write the readings as_read and as_published"
@@ -43,8 +43,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--only",
-        choices=tuple(reading for reading, taken in READINGS.items() if taken),
-        help="search for this reading only; default: both",
+        choices=(*(reading for reading, taken in READINGS.items() if taken), BLIND),
+        help="search for this reading only; default: as_read and as_published",
     )
     add_flags(
         command,
