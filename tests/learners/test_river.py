@@ -159,8 +159,8 @@ FIRST = slice(0, N // 2)
 REST = slice(N // 2, N)
 
 NEEDS_ALL = {
-    *("NS", "DST", "DOM1", "DOM2", "DA", "NeighbourhoodMT"),  # a network
-    *("OMTLLogDet", "OSMTLExponential", "OSMTLThreshold", "Peer", "Humble"),  # relations
+    *("NS", "DST", "DOM1", "DOM2", "DA", "NeighbourhoodMT", "DADMM"),  # a network
+    *("OMTLLogDet", "OSMTLExponential", "OSMTLThreshold", "Peer", "Humble", "CADMM"),  # relations
 }
 HEEDS_NUMBER = {
     *("MultiPerceptron", "HedgedMultiTask", "SelectivePerceptron", "ROMPGD"),
