@@ -71,7 +71,7 @@ class Board(DisplayedResult):
     def view(self) -> View:
         """The ranking, the best first."""
         heads = ["", "learner", "Elo", "95% interval"]
-        groups = [name for name in ("real", "synthetic") if name in self.ranking]
+        groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
         heads += [*groups, "win", "tie", "loss", "data sets", "points", "edge", "ties", "time"]
         rows = []
         for place, row in enumerate(self.ranking.to_dict("records"), start=1):

@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess
-from omtl.compute.progress import DryRunPlan, Progress, at_once, is_dry
+from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
+from omtl.experiment.config import number_of_jobs
 from omtl.experiment.loading import data_notes
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
@@ -362,7 +363,7 @@ def run_units(
     left = {key: unit for key, unit in wanted.items() if key not in stored}
     if is_dry():
         each = sum(outcome.seconds.values()) / len(stored) if stored else None
-        raise DryRunPlan(len(wanted), len(left), each, int(parallel["jobs"]))
+        raise DryRunPlan(len(wanted), len(left), each, number_of_jobs(parallel))
     if not left:
         return outcome
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
@@ -370,7 +371,7 @@ def run_units(
             _say_once(note)
     missing = dict(left)
     with (
-        Progress(map(kind_of, missing.values()), at_once(parallel["jobs"]), quiet) as bar,
+        Progress(map(kind_of, missing.values()), number_of_jobs(parallel), quiet) as bar,
         Stop() as stop,
         one_thread(),
         closing(_answers(left, store, parallel, stop)) as answers,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from omtl.compute.workers import Processes, number_of_jobs
+from omtl.compute.workers import Processes
+from omtl.experiment.config import number_of_jobs
 from omtl.util.errors import UserError, WriteError
 
 
@@ -62,7 +63,7 @@ def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcom
     ends: dict[int, JobOutcome] = {}
     try:
         if jobs:
-            ends.update(Processes(number_of_jobs(parallel, len(jobs))).returned_by(tasks))
+            ends.update(Processes(min(number_of_jobs(parallel), len(jobs))).returned_by(tasks))
     except BrokenExecutor:
         died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
         ends |= {n: JobOutcome(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}

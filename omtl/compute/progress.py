@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from statistics import fmean
@@ -39,7 +39,9 @@ class Progress(AbstractContextManager["Progress"]):
         from tqdm.auto import tqdm  # it loads slowly
 
         self._left, self._workers, self._done = Counter(kinds), workers, 0
-        self._times: dict[Hashable, list[float]] = {kind: [] for kind in self._left}
+        self._begun: set[Hashable] = set()
+        self._timed = Counter[Hashable]()
+        self._seconds: dict[Hashable, float] = defaultdict(float)
         self._total = self._left.total()
         self._quiet, self._told = quiet or not self._total, time.monotonic()
         self._bar = tqdm(
@@ -52,7 +54,8 @@ class Progress(AbstractContextManager["Progress"]):
         )
         self._first_line = threading.Timer(SOON, self._tell, [f"{self._total} units: {STARTING}"])
         self._first_line.daemon = True
-        self._first_line.start()
+        if self._has_lines:
+            self._first_line.start()
 
     def __exit__(self, *_: object) -> None:
         """End the bar."""
@@ -65,27 +68,40 @@ class Progress(AbstractContextManager["Progress"]):
         self._bar.set_description_str("", refresh=False)
         self._done += 1
         self._left[kind] -= 1
-        self._times[kind].append(seconds)
-        left = "" if self.seconds_left is None else f", about {duration(self.seconds_left)} left"
-        self._bar.set_postfix_str(f"{name}{left}", refresh=False)
+        if kind in self._begun:
+            self._timed[kind] += 1
+            self._seconds[kind] += seconds
+        self._begun.add(kind)
+        if not self._bar.disable:
+            self._bar.set_postfix_str(f"{name}{self._time_left()}", refresh=False)
         self._bar.update()
         if time.monotonic() - self._told >= EVERY:
             self._told = time.monotonic()
-            self._tell(f"{self._done} of {self._total} units done{left}")
+            self._tell(f"{self._done} of {self._total} units done{self._time_left()}")
 
     @property
     def seconds_left(self) -> float | None:
         """The time left; None until a kind of units has been timed without compiling."""
-        means = {kind: fmean(each[1:]) for kind, each in self._times.items() if len(each) > 1}
+        means = {kind: self._seconds[kind] / n for kind, n in self._timed.items()}
         if not means:
             return None
         other = fmean(means.values())
         left = sum(n * means.get(kind, other) for kind, n in self._left.items())
         return left / self._workers
 
+    def _time_left(self) -> str:
+        """Return the time left as the end of a line."""
+        left = self.seconds_left
+        return "" if left is None else f", about {duration(left)} left"
+
+    @property
+    def _has_lines(self) -> bool:
+        """Whether lines are printed, as there is no bar."""
+        return bool(self._bar.disable) and not self._quiet
+
     def _tell(self, text: str) -> None:
         """Print a line where there is no bar."""
-        if self._bar.disable and not self._quiet:
+        if self._has_lines:
             print(f"omtl: {text}", file=sys.stderr, flush=True)
 
 
@@ -95,11 +111,6 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{max(1.0, seconds):.0f} seconds"
-
-
-def at_once(jobs: int) -> int:
-    """Return how many units are computed at once: `jobs`, or one per core for -1."""
-    return jobs if jobs > 0 else os.cpu_count() or 1
 
 
 def is_dry() -> bool:
@@ -117,13 +128,13 @@ class DryRunPlan(Exception):  # noqa: N818 - it is no fault
     seconds : float or None
         Duration of a unit; None if no similar one is stored.
     jobs : int
-        Number of units computed at once; -1 for one per core.
+        Number of units computed at once.
     """
 
     def __init__(self, n_units: int, n_missing: int, seconds: float | None, jobs: int) -> None:
         super().__init__(n_units, n_missing, seconds, jobs)
         self.n_units, self.n_missing, self.seconds = n_units, n_missing, seconds
-        self.jobs = at_once(jobs)
+        self.jobs = jobs
 
     @classmethod
     def of_all(cls, plans: Sequence[DryRunPlan]) -> DryRunPlan:

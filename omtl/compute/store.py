@@ -221,6 +221,10 @@ class Store:
         """Return a unit's result, or None if it is not stored intact."""
         return self._read(unit, StoredRow.result)
 
+    def stored(self, units: Iterable[Unit]) -> list[Result]:
+        """Return the results of those units that are stored intact, in order."""
+        return [result for unit in units if (result := self.load(unit)) is not None]
+
     def facts(self, unit: Unit) -> dict[str, Any] | None:
         """Return the facts of a unit's result, or None if it is not stored intact."""
         return self._read(unit, StoredRow.checked_facts)

@@ -21,11 +21,11 @@ from itertools import islice
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
-import joblib
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend.utils import kill_process_tree
 
 from omtl.compute.own_process import end_with
+from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.util.errors import UserError
 from omtl.util.user_folder import VARIABLE
@@ -352,13 +352,6 @@ CLUSTERS = {"dask": Dask, "ray": Ray}
 BACKENDS = [*HERE, *CLUSTERS]
 
 
-def number_of_jobs(parallel: Mapping[str, Any], most: int | None = None) -> int:
-    """Return the number of jobs that a config of engines asks for, at most so many."""
-    asked = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
-    jobs = joblib.cpu_count() if asked < 1 else asked
-    return jobs if most is None else min(jobs, most)
-
-
 def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
     """Return the workers of an engine, at most so many on this machine.
 
@@ -369,5 +362,5 @@ def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
     """
     name = choose("parallel.backend", parallel["backend"], BACKENDS)
     if name in HERE:
-        return HERE[name](number_of_jobs(parallel, most))
+        return HERE[name](min(number_of_jobs(parallel), most))
     return CLUSTERS[name](name, str(parallel.get("address") or ""), number_of_jobs(parallel))

@@ -257,7 +257,7 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
     rows = []
     for (dataset, algorithm), units in board.units.items():
         experiment = board.experiment(dataset, algorithm)
-        results = [result for unit in units if (result := store.load(unit)) is not None]
+        results = store.stored(units)
         row: dict[str, Any] = {
             "dataset": dataset,
             "algorithm": algorithm,
@@ -312,9 +312,10 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     each = [sign * one for one in values.values()]
     rated = rate(each, REGION, RESAMPLES, generator(seed, of="board")).set_index(about.index)
     for column, synthetic in (("real", False), ("synthetic", True)):
-        part = [sign * values[name] for name in values if is_synthetic(name) == synthetic]
-        if 0 < len(part) < len(each):
-            rated[column] = elo(count_wins([won(one) for one in part]))
+        named = [name for name in values if DataSetSpec.named(name).is_synthetic == synthetic]
+        is_part = 0 < len(named) < len(values)
+        battles = [won(sign * values[name]) for name in named]
+        rated[column] = elo(count_wins(battles)) if is_part else np.nan
     digits = dict.fromkeys(("elo", "low", "high", "real", "synthetic"), 1)
     digits |= dict.fromkeys(("win", "tie", "loss"), 4)
     table = (
@@ -331,18 +332,13 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 
 
-def is_synthetic(dataset: str) -> bool:
-    """Whether a data set is drawn, not collected."""
-    return DataSetSpec.named(dataset).is_synthetic
-
-
 def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
     """Return what the data sets are like as they were played, a row for each that was."""
     rows = []
     for dataset in board.datasets:
         for name in board.entrants:
             units = board.units[dataset, name]
-            results = [result for unit in units if (result := store.load(unit)) is not None]
+            results = store.stored(units)
             if len(results) == len(units):
                 rows.append(_facts_of(board, dataset, results))
                 break

@@ -198,7 +198,7 @@ def order_notes(
             f"Between random halves of the data sets, Kendall's τ of the first {FIRST} learners is "
             f"{agreement:.2f} on average."
         )
-    if "real" in ranked and len(ranked) > FIRST:
+    if len(ranked) > FIRST and ranked["real"].notna().all():
         alike = ranked["real"].corr(ranked["synthetic"], method="spearman")
         notes.append(
             f"Ratings on real and on synthetic data have a rank correlation of {alike:.2f}."

@@ -62,6 +62,14 @@ LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mi
 """Limits of a unit, and the types of their numbers."""
 
 
+def number_of_jobs(parallel: Mapping[str, Any]) -> int:
+    """Return how many units a parallel config computes at once on this machine."""
+    import joblib  # what is stored does without
+
+    asked = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
+    return joblib.cpu_count() if asked < 1 else asked
+
+
 def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
     """Return the parallel config with the requested number of jobs (−1: one per core)."""
     asked = parallel["jobs"] if jobs is None else jobs

@@ -114,11 +114,10 @@ class TableDescription(Description):
 
     `spread` is what the ± is by its words, where no reading says otherwise, and `metric` what
     claims are about. `plays` is how many of our repeats stand for each of the paper's. `proposed`
-    are the paper's own rows,
-    `same_row` rows that stand for several where those are one, and `chosen_by` names the algorithm
-    by which all rows' hyper-parameters are chosen. `findings` are phrases for what learners tell of
-    tasks, by its name. `too_slow` are cells that are not played by default, with the reason;
-    `searched_without` are rows that a search of readings leaves out.
+    are the paper's own rows, `same_row` rows that stand for several where those are one, and
+    `chosen_by` names the algorithm by which all rows' hyper-parameters are chosen. `findings` are
+    phrases for what learners tell of tasks, by its name. `too_slow` are cells that are not played
+    by default, with the reason; `searched_without` are rows that a search of readings leaves out.
     """
 
     caption: str

@@ -77,7 +77,7 @@ def show_panel(
     lacking: dict[str, list[str]] = {}
     for line in panel.lines:
         units = line.experiment.repeats(request.seed, n_repeats)
-        results = [result for unit in units if (result := request.store.load(unit)) is not None]
+        results = request.store.stored(units)
         if len(results) == n_repeats:
             protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)

@@ -81,7 +81,7 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
     outcome = run_units(units, store, resolve_jobs(composed.parallel))
     if outcome.failed:
         raise UserError(next(iter(outcome.failed.values())).reason)
-    results = [result for unit in units if (result := store.load(unit)) is not None]
+    results = store.stored(units)
     rule = composed.selection
     chosen = choose_points(results, experiment.points, rule)
     values = {

@@ -44,7 +44,6 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     learning_lines = summary_lines(made.cells, config["metric"], names)
     rows = [
         {
-            **dict.fromkeys(("real", "synthetic"), math.nan),
             **row,
             "lines": learning_lines[row["algorithm"]],
             "time": times.get(row["algorithm"], math.nan),

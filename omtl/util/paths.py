@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -85,7 +86,12 @@ def private_cache() -> Path:
         If it cannot be made or written, or belongs to somebody else.
     """
     named = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(named) / "omtl" if named else user_cache() / "compiled"
+    return _made_private(Path(named) / "omtl" if named else user_cache() / "compiled")
+
+
+@lru_cache
+def _made_private(folder: Path) -> Path:
+    """Return a folder, once it is there, of the user, and can be written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

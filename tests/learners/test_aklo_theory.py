@@ -193,30 +193,6 @@ def test_errors_are_below_what_can_be_proved(task: Task, known: bool, radius: fl
         assert got.errors <= bound * (1.0 + SLACK)
 
 
-def test_rates_are_those_of_the_theorems() -> None:
-    """λ and R are each other's; the printed regrets are λ R² Σ (1 − α_t)."""
-    shares = 1.0 - np.arange(100) / 100
-    X, R = 7.0, 0.3
-    lam = aklo.theorem_lam(100, radius=R, largest_norm=X)
-    root = math.sqrt((math.log(100) + 1.0) / 100)
-    assert lam == pytest.approx((X + R) / R * root)
-    assert aklo.radius_of(lam, 100, largest_norm=X) == pytest.approx(R)
-    printed = aklo.own_regret_printed(shares, lam=lam, radius=R)
-    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R) * root)
-    blind = aklo.theorem_lam(100, radius=R, largest_norm=X, known=False)
-    assert blind == pytest.approx((X + R) / R)
-    assert aklo.radius_of(blind, 100, largest_norm=X, known=False) == pytest.approx(R)
-    printed = aklo.own_regret_printed(shares, lam=blind, radius=R)
-    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R))
-    assert aklo.radius_of(1e-3, 100, largest_norm=X) == math.inf  # the paper's own choice of λ
-    assert aklo.base_regret_printed(shares, 3) == pytest.approx(
-        4.0 * math.sqrt(2.0 * math.log(3) * 50.5)
-    )
-    assert aklo.base_regret_printed(shares, 3, known=False) == pytest.approx(
-        4.0 * math.log(100) * math.sqrt(2.0 * math.log(3) * 50.5)
-    )
-
-
 def test_what_a_mistake_is_worth() -> None:
     """α (1 − u)² + c (1 − α)(1 − v) of a mistake is 1 or more for c = 3/2, and for no smaller c."""
     alphas = np.concatenate([np.linspace(0.0, 1.0, 201), 1.0 - np.logspace(-8, -1, 30)])
