@@ -74,7 +74,7 @@ def comparison_rows(paper: str, reading: str, judged: pd.DataFrame, seed: int = 
     ends = np.array(
         [bootstrap_interval(row.differences, seed, row.comparison) for row in each_cell(rows)]
     )
-    ends = np.where(rows[["is_ratio"]], np.exp(ends), ends)
+    np.exp(ends, out=ends, where=rows[["is_ratio"]].to_numpy(bool))  # bootstrapped as logarithms
     rows["bootstrap_low"], rows["bootstrap_high"] = ends.T
     rows["p_wilcoxon"] = rows["away"].map(p_of_ranks).where(rows["n_repeats"] > 0)
     return as_text(rows[[*COMPARISONS]])
