@@ -5,7 +5,7 @@ SYSTEM_PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PYTHON := $(VENV)/bin/python
 OMTL := $(PYTHON) -m omtl
-INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --require-hashes
+INSTALL := $(PYTHON) -m pip --disable-pip-version-check --quiet install --require-hashes --no-compile
 
 READING ?= as_published
 SEED ?= 0

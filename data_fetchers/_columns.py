@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
-import pyarrow
 from scipy import sparse
 
 from omtl.util.errors import UserError
 
-NUMBERS = (
-    pyarrow.types.is_integer,
-    pyarrow.types.is_floating,
-    pyarrow.types.is_boolean,
-    pyarrow.types.is_decimal,
-    pyarrow.types.is_null,
-)
-"""Types that feature columns may have; missing values are told by their row."""
+NAMING = (str, bytes, bool, int, float, Decimal, date)
+"""Types whose values may name tasks."""
 
 EXACT = 2**53
 """From here on, floats do not tell all integers apart."""
@@ -33,20 +29,51 @@ SHOWN = 5
 """Maximum number of names or values in a message."""
 
 
-def check_numeric(name: str, column: pyarrow.ChunkedArray) -> None:
-    """Raise a UserError that says what to do unless a column's type is one of numbers."""
-    if any(is_kind(column.type) for is_kind in NUMBERS):
-        return
-    if pyarrow.types.is_nested(column.type):
-        todo = "give each of its parts a column of its own"
-    elif pyarrow.types.is_temporal(column.type):
-        todo = "write times as numbers, such as days since the first"
-    else:
-        todo = "write a number, or a column of 0 and 1 for each value"
-    values = [value for value in column.to_pylist() if value is not None]
-    value = next(filter(_is_no_number, values), values[0] if values else None)
-    raise UserError(
-        f"column {name!r} ({column.type}) has {shortened(str(value))}, which is no number; {todo}, "
+@dataclass(frozen=True)
+class ParsedTable:
+    """The columns of a file.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n_examples, n_features)
+        The features, numbers of any type.
+    label : sequence
+        As in the file.
+    task : sequence of str
+        As written in the file or, if the file has typed values, their text.
+    features : sequence
+        The features' names or numbers.
+    """
+
+    X: np.ndarray | sparse.csr_array
+    label: Sequence[Any]
+    task: Sequence[str]
+    features: Sequence[str] | range
+
+
+TIMES = "write times as numbers, such as days since the first"
+"""What to do about a column of times."""
+
+VALUES = "write a number, or a column of 0 and 1 for each value"
+"""What to do about a column of other values."""
+
+
+def no_numbers(name: str, kind: str, values: Iterable[Any], todo: str) -> UserError:
+    """Return the error that shows a value of a column of features that is no number.
+
+    Parameters
+    ----------
+    name, kind : str
+        The column's name and type.
+    values : iterable
+        What is in it.
+    todo : str
+        What to do instead of leaving it out.
+    """
+    there = [value for value in values if value is not None]
+    value = next(filter(_is_no_number, there), there[0] if there else None)
+    return UserError(
+        f"column {name!r} ({kind}) has {shortened(str(value))}, which is no number; {todo}, "
         "or leave the column out of dataset.options.features"
     )
 
@@ -59,21 +86,52 @@ def _is_no_number(value: Any) -> bool:
     return False
 
 
-def task_names_of(what: str, column: pyarrow.Array | pyarrow.ChunkedArray) -> list[str]:
-    """Return a column of tasks as text, such that different values have different texts."""
-    try:
-        names = column.cast(pyarrow.string()).to_pylist()
-    except pyarrow.ArrowException as fault:
+def text_of_tasks(what: str, column: np.ndarray) -> list[str]:
+    """Return an array of tasks as text, such that different values have different texts.
+
+    7 is the text of the integer and of the float 7.0; others are 1.1, true, 2024-12-31, and bytes
+    as UTF-8.
+
+    Raises
+    ------
+    UserError
+        If a value is missing or has a NUL byte, or if the values are of types that name no tasks,
+        or of several.
+    """
+    values = column.astype(str).tolist() if column.dtype.kind == "M" else column.tolist()
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 or not all(issubclass(kind, NAMING) for kind in kinds):
         raise UserError(
-            f"column {what!r} is of type {column.type}, which cannot name tasks; write text"
-        ) from fault
-    missing = (None, "", "nan") if pyarrow.types.is_floating(column.type) else (None, "")
+            f"{what} is of type {' and '.join(sorted(kind.__name__ for kind in kinds))}, which "
+            "cannot name tasks; write text"
+        )
+    return checked_names(what, [_text(value) for value in values])
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float):
+        if np.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
+    return str(value)
+
+
+def checked_names(what: str, names: Sequence[str | None]) -> list[str]:
+    """Return the tasks' names, after checking that none is missing or has a NUL byte."""
+    named = []
     for row, name in enumerate(names, 1):
-        if name in missing:
+        if not name:
             raise UserError(f"row {row} has no {what}")
         if "\0" in name:  # NumPy drops trailing NUL bytes
             raise UserError(f"row {row} has a NUL byte in its {what}; take it out")
-    return names
+        named.append(name)
+    return named
 
 
 def table_notes(

@@ -11,18 +11,17 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from reprlib import repr as shortened
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pyarrow
-import pyarrow.csv
-import pyarrow.parquet
 from scipy import sparse
 
 from data_fetchers._checks import checked_choices
-from data_fetchers._columns import check_numeric, some, table_notes, task_names_of, uneven_scales
+from data_fetchers._columns import ParsedTable, some, table_notes, text_of_tasks, uneven_scales
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays
@@ -36,28 +35,6 @@ LICENCE = "the user's own"
 
 ARRAYS = ("X", "y", "task")
 """The arrays in a file of NumPy arrays."""
-
-
-@dataclass(frozen=True)
-class ParsedTable:
-    """The columns of a file.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_examples, n_features)
-        The features, numbers of any type.
-    label : sequence
-        As in the file.
-    task : sequence of str
-        As written in the file or, if the file has typed values, their text.
-    features : sequence
-        The features' names or numbers.
-    """
-
-    X: np.ndarray | sparse.csr_array
-    label: Sequence[Any]
-    task: Sequence[str]
-    features: Sequence[str] | range
 
 
 @dataclass(frozen=True)
@@ -200,49 +177,23 @@ def _found(path: str) -> Path:
     return found
 
 
-def _columns(table: pyarrow.Table, options: Options) -> ParsedTable:
-    """Return the columns of a table, after checking that they exist and are numeric."""
-    names, said, features = table.column_names, (options.label, options.task), options.features
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UserError(f"column {twice[0]!r} is there twice; rename one")
-    lacking = [name for name in (*said, *(features or ())) if name not in names]
-    if lacking:
-        raise UserError(f"no column {lacking[0]!r}; there are {some(names)}")
-    used = list(features) if features else [n for n in names if n not in said]
-    if not used:
-        raise UserError("it has no column of features")
-    if not table.num_rows:
-        raise UserError("it has no row")
-    for name in used:
-        if name in said:
-            raise UserError(f"column {name!r} is the label or the task; leave it out of features")
-        check_numeric(name, table[name])
-    columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
-    label = table[options.label].to_pylist()
-    if None in label:
-        raise UserError(f"row {label.index(None) + 1} has no {options.label}")
-    return ParsedTable(
-        np.column_stack(columns), label, task_names_of(options.task, table[options.task]), used
-    )
-
-
 def _csv(path: Path, options: Options) -> ParsedTable:
-    as_written = pyarrow.csv.ConvertOptions(column_types={options.task: pyarrow.string()})
-    try:
-        table = pyarrow.csv.read_csv(path, convert_options=as_written)
-    except pyarrow.ArrowInvalid as fault:
-        cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
-        raise UserError(f"it is no CSV ({cause})") from fault
-    return _columns(table, options)
+    return _arrow().read_csv(path, options.label, options.task, options.features)
 
 
 def _parquet(path: Path, options: Options) -> ParsedTable:
+    return _arrow().read_parquet(path, options.label, options.task, options.features)
+
+
+def _arrow() -> ModuleType:
+    """Return the module that needs pyarrow."""
     try:
-        table = pyarrow.parquet.read_table(path)
-    except pyarrow.ArrowException as fault:
-        raise UserError("it is no Parquet, or a damaged one") from fault
-    return _columns(table, options)
+        return import_module("data_fetchers._arrow")
+    except ModuleNotFoundError as fault:
+        raise UserError(
+            f"pyarrow reads such files, and is not installed: pip install {str(fault.name)!r}, or "
+            "'omtl[tables]'; svmlight, NumPy's .npz and omtl.datasets.from_frame do without"
+        ) from fault
 
 
 def _svmlight(path: Path, options: Options) -> ParsedTable:
@@ -273,11 +224,18 @@ def _npz(path: Path, options: Options) -> ParsedTable:
     for name, array in (("y", y), ("task", tasks)):
         if array.shape != (X.shape[0],):
             raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
-    try:
-        column = pyarrow.array(tasks.astype(tasks.dtype.newbyteorder("=")))
-    except pyarrow.ArrowException as fault:
-        raise UserError(f"task is of type {tasks.dtype}, which cannot name tasks") from fault
-    return ParsedTable(X, y.tolist(), task_names_of("task", column), range(1, X.shape[1] + 1))
+    features = _feature_names(arrays, X.shape[1])
+    return ParsedTable(X, y.tolist(), text_of_tasks("task", tasks), features)
+
+
+def _feature_names(arrays: Mapping[str, np.ndarray], n_features: int) -> Sequence[str] | range:
+    """Return the names in the array `features`, if there is one; otherwise their numbers."""
+    if "features" not in arrays:
+        return range(1, n_features + 1)
+    names = arrays["features"]
+    if names.shape != (n_features,) or names.dtype.kind != "U":
+        raise UserError(f"features must be {n_features} names, one for each column of X")
+    return names.tolist()
 
 
 READERS: dict[str, Callable[[Path, Options], ParsedTable]] = {

@@ -13,11 +13,13 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
+from data_fetchers._columns import TIMES, VALUES, no_numbers, text_of_tasks
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.loading import load_tasks
@@ -28,9 +30,6 @@ from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import home_folder
 from omtl.util.seeds import generator
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["DataSet", "from_arrays", "from_frame", "load", "names"]
 
@@ -226,13 +225,12 @@ def from_arrays(
     <DataSet my_data: 4 examples, 2 features, 2 tasks>
     """
     X = np.asarray(X.toarray() if sparse.issparse(X) else X)
-    y, task = np.asarray(y), np.asarray(task)
-    if task.dtype == object:
-        task = task.astype(str)
-    arrays = {"X": X, "y": _signs(y, name), "task": task}
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return _of_table(name, {"path": _cached(file.getvalue(), "npz")}, normalise, bias)
+    tasks = np.asarray(task, dtype=object)  # not text: there 7 and "7" would be one task
+    if tasks.ndim != 1:
+        raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")
+    names = np.array(text_of_tasks("task", tasks), dtype=str)
+    arrays = {"X": X, "y": _signs(np.asarray(y), name), "task": names}
+    return _of_arrays(name, arrays, normalise, bias)
 
 
 def from_frame(
@@ -271,15 +269,34 @@ def from_frame(
     """
     for column in (label, task):
         if column not in frame:
-            raise UserError(
-                f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
-            )
-    signs = _signs(frame[label].to_numpy(), name)
-    content = frame.assign(**{label: signs}).to_parquet(index=False)
-    columns: dict[str, Any] = {"path": _cached(content, "parquet"), "label": label, "task": task}
-    if features is not None:
-        columns["features"] = features
-    return _of_table(name, columns, normalise, bias)
+            raise UserError(_no_column(column, frame))
+    used = [column for column in frame if column not in (label, task)]
+    used = used if features is None else list(features)
+    if lacking := [column for column in used if column not in frame]:
+        raise UserError(
+            f"the frame has no column {lacking[0]!r}; it has {', '.join(map(str, frame))}"
+        )
+    tasks = frame[task].astype(object).where(frame[task].notna(), None)
+    arrays = {
+        "X": np.column_stack([_numbers(str(column), frame[column]) for column in used]),
+        "y": _signs(frame[label].to_numpy(), name),
+        "task": np.array(text_of_tasks(task, tasks.to_numpy())),
+        "features": np.array(used, dtype=str),
+    }
+    return _of_arrays(name, arrays, normalise, bias)
+
+
+def _no_column(column: str, frame: pd.DataFrame) -> str:
+    return f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
+
+
+def _numbers(name: str, column: pd.Series) -> np.ndarray:
+    """Return a column of features as floats, with NaN for what is missing."""
+    types = pd.api.types
+    if types.is_numeric_dtype(column.dtype) or types.infer_dtype(column) == "decimal":
+        return column.to_numpy(np.float64, na_value=np.nan)
+    is_time = types.is_datetime64_any_dtype(column.dtype) or types.infer_dtype(column) == "date"
+    raise no_numbers(name, str(column.dtype), column.dropna(), TIMES if is_time else VALUES)
 
 
 def _signs(y: np.ndarray, name: str) -> np.ndarray:
@@ -293,21 +310,19 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
     return np.where(y == kinds[1], 1, -1)
 
 
-def _cached(content: bytes, kind: str) -> str:
-    """Write a table's file to the cache, named by its hash, unless it is there; return its path."""
-    path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+def _of_arrays(name: str, arrays: dict[str, np.ndarray], normalise: str, bias: bool) -> DataSet:
+    """Load arrays as a table, of which a file named by its hash is kept in the cache."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    content = file.getvalue()
+    path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.npz"
     if not path.exists():
         write_whole(path, content)
-    return str(path.absolute())
-
-
-def _of_table(name: str, options: dict[str, Any], normalise: str, bias: bool) -> DataSet:
-    """Load a table's file."""
     spec = DataSetSpec(
         name=name,
         module="table_file",
         label=name,
-        options=Frozen(options),
+        options=Frozen({"path": str(path.absolute())}),
         normalise=normalise,
         bias=bias,
     )

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCKS = {
     "build": ["requirements/build.in"],
     "run": ["pyproject.toml", "--extra", "report"],
-    "engines": ["pyproject.toml", "--extra", "report", "--extra", "engines"],
+    "tables": ["pyproject.toml", "--extra", "report", "--extra", "tables"],
+    "engines": ["pyproject.toml", "--extra", "report", "--extra", "tables", "--extra", "engines"],
     "test": ["pyproject.toml", "--extra", "dev"],
 }
 """What each lock holds; each is constrained by the one before, so that versions agree."""

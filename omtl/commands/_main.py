@@ -28,6 +28,7 @@ EXTRAS = {
     "report": ("jinja2", "markdown_it"),
     "engines": ("dask", "distributed", "ray"),
     "river": ("river",),
+    "tables": ("pyarrow",),
 }
 """The extra of the package that installs a module; ``harness`` installs all others."""
 

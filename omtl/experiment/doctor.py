@@ -27,10 +27,10 @@ GOOD, BAD, NOTE = "ok", "missing", "note"
 
 OLDEST_PYTHON = (3, 11)
 
-EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "engines": NOTE, "dev": NOTE}
+EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "tables": NOTE, "engines": NOTE, "dev": NOTE}
 """The package's extras, each with the consequence if one of its packages is missing."""
 
-LOCKS = {"engines": "engines", "dev": "test"}
+LOCKS = {"tables": "tables", "engines": "engines", "dev": "test"}
 """The lock file that pins an extra; the others are in ``run.lock``."""
 
 KEPT = {"store": "finished units", "data": "data files"}

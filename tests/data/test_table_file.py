@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import datetime
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
@@ -20,6 +22,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import data_fetchers
 from data_fetchers.table_file import TasksOfTable
+from omtl import datasets
 from omtl.util.errors import UserError
 
 
@@ -206,3 +209,27 @@ def test_a_table_is_the_same_in_every_form(suffix: str, tmp_path: Path) -> None:
     assert (found.y.tolist(), found.task.tolist()) == (y.tolist(), [0, 0, 1, 1])
     assert found.names == ("7", "10")
     assert "become equal: 3;" in found.notes[1]
+
+
+def test_frames_do_without_pyarrow_and_files_that_need_it_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pyarrow is the largest package that only tables of one's own need."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "data_fetchers._arrow", raising=False)
+    rows = pd.DataFrame({"label": [0, 1, 0, 1], "task": [7.0, 7.0, 8.5, 8.5], "x": [1, 2, 3, None]})
+    assert datasets.from_frame(rows.fillna(0.0)).task_names == ("7", "8.5")
+    with pytest.raises(UserError, match="row 4 has a feature that is missing"):
+        datasets.from_frame(rows)
+    with pytest.raises(UserError, match=r"a\.csv: pyarrow reads such files"):
+        loaded(written(tmp_path / "a.csv", ["a", "b"]))
+
+
+def test_arrays_never_merge_tasks_of_different_types() -> None:
+    """NumPy would make one text of the number 7 and the text 7."""
+    with pytest.raises(UserError, match="int and str, which cannot name tasks"):
+        datasets.from_arrays(np.eye(4), [0, 1, 0, 1], [7, 7, "7", "7"])
+    frame = pd.DataFrame({"label": [0, 1, 0, 1], "task": [7, 7, "7", "7"], "x": range(4)})
+    with pytest.raises(UserError, match="int and str, which cannot name tasks"):
+        datasets.from_frame(frame)

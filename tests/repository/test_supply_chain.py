@@ -39,7 +39,7 @@ def test_locks_have_hashes_and_no_address(path: Path) -> None:
 
 def test_what_is_asked_for_is_locked() -> None:
     """Every requirement of the package and its extras is in the lock of its extra."""
-    locks = {"engines": "engines", "river": "test", "dev": "test"}
+    locks = {"engines": "engines", "tables": "tables", "river": "test", "dev": "test"}
     wanted: dict[str, list[str]] = {}
     for extra, lines in requirements().items():
         wanted.setdefault(locks.get(extra, "run"), []).extend(lines)
