@@ -310,7 +310,7 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
     return np.where(y == kinds[1], 1, -1)
 
 
-def _of_arrays(name: str, arrays: dict[str, np.ndarray], normalise: str, bias: bool) -> DataSet:
+def _of_arrays(name: str, arrays: dict[str, Any], normalise: str, bias: bool) -> DataSet:
     """Load arrays as a table, of which a file named by its hash is kept in the cache."""
     file = io.BytesIO()
     np.savez(file, **arrays)
