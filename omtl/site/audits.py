@@ -6,22 +6,22 @@ Each function returns the rows of files in ``results/`` with what a page shows b
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
+
+import pandas as pd
 
 from omtl.evidence.claims import claims_of
 from omtl.experiment.descriptions import Question
 from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT, by_reading
 from omtl.experiment.readings import Reading
-from omtl.site.sources import Sources, in_yaml
+from omtl.site.sources import Sources, shown_value
 from omtl.site.text import markdown_html, plain
-from omtl.tables.proofread import Finding, by_row
+from omtl.tables.proofread import by_row
 from omtl.tables.published_results import SHOWN_READINGS
 from omtl.util.errors import UserError
-from omtl.util.result_files import rows_in, text_of
+from omtl.util.result_files import read_csv, rows_in, text_of
 
 OUTCOMES = ("holds", "undecided", "fails", "not run")
 """Outcomes of claims, in display order."""
@@ -36,8 +36,8 @@ Row = dict[str, Any]
 def claims_content(sources: Sources) -> list[Row]:
     """Return the ledger of claims.
 
-    Each row has the paper's own words (`quote`, and what we take them as), the kind of page that
-    decides it, and by reading the `tests` of its comparisons; an empty outcome is "not run".
+    Each row has the paper's own words (`quote`, and what we take them as), and by reading the
+    `tests` of its comparisons; an empty outcome is "not run".
     """
     quotes = {
         (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
@@ -49,17 +49,10 @@ def claims_content(sources: Sources) -> list[Row]:
             tests.setdefault((name, test["claim"], test["reading"]), []).append(test)
     for row in ledger:
         name, quote = row["decided_by"], quotes.get((row["paper"], row["claim"]), "")
-        row["quote"], row["taken_as"] = quote, row["sentence"].removeprefix(quote).strip()
-        row["kind"] = "figure" if name in sources.figures else "table"
+        row |= {"quote": quote, "taken_as": row["sentence"].removeprefix(quote).strip()}
         row["tests"] = {r: tests.get((name, row["claim"], r), []) for r in SHOWN_READINGS}
         row |= {reading: row[reading] or OUTCOMES[-1] for reading in SHOWN_READINGS}
     return ledger
-
-
-def tallied(ledger: list[Row], reading: str) -> dict[str, int]:
-    """Return the number of claims with each outcome."""
-    tally = Counter(claim[reading] for claim in ledger)
-    return {outcome: tally[outcome] for outcome in OUTCOMES if tally[outcome]}
 
 
 def bounds(sources: Sources) -> list[Row]:
@@ -79,13 +72,13 @@ def bounds(sources: Sources) -> list[Row]:
 
 def proofread(sources: Sources) -> Row:
     """Return the findings, each a sentence about cells of a row, and the extent of each check."""
-    kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    kinds: dict[tuple[str, str, str], list[Mapping[str, str]]] = {}
     for row in rows_in(sources.results / "proofread.csv"):
         kinds.setdefault((row["table"], row["check"], row["of"]), []).append(row)
     return {
         "findings": [
-            dict(zip(("table", "check", "of", "says"), (*kind, says), strict=True))
-            for kind, found in kinds.items()
+            {"table": table, "check": check, "of": of, "says": says}
+            for (table, check, of), found in kinds.items()
             for says in by_row(found)
         ],
         "checks": rows_in(sources.results / "proofread.checks.csv"),
@@ -93,30 +86,25 @@ def proofread(sources: Sources) -> Row:
 
 
 def evidence(sources: Sources) -> Row:
-    """Return all other evidence: recomputed cells, ranks, margins, cost of searches, speed."""
-    results = sources.results
+    """Return all other evidence: recomputed cells, ranks with their diagrams, margins, searches."""
+    results, ranks = sources.results, []
+    for table in sources.tables:
+        rows = pd.DataFrame(rows_in(results / "statistics" / f"{table}.csv"))
+        for (reading, _), each in (
+            rows.groupby(["reading", "metric"], sort=False) if len(rows) else ()
+        ):
+            picture = results / "statistics" / f"{by_reading(table, str(reading))}.svg"
+            best_first = each.sort_values("average_rank", key=pd.to_numeric, kind="stable")
+            ranks.append((best_first.to_dict("records"), picture if picture.exists() else None))
     verified = rows_in(results / "verify.csv")
     searches = sorted((results / "search").glob("*.csv"))
-    reports = sorted((results / "bench").glob("*.md"))
     return {
         "verified": verified,
-        "outcomes": Counter(row["result"] for row in verified),
-        "ranks": [ranks for table in sources.tables for ranks in _ranks(table, results)],
+        "recomputed": Counter(row["result"] for row in verified),
+        "ranks": ranks,
         "hindsight": rows_in(results / "hindsight.csv"),
         "searches": {path.stem: rows_in(path) for path in searches if "." not in path.stem},
-        "bench": [(path.stem, markdown_html(text_of(path))) for path in reports],
     }
-
-
-def _ranks(table: str, results: Path) -> Iterator[tuple[list[Row], Path | None]]:
-    """Yield a table's average ranks by reading and metric, the best first, with their diagram."""
-    folder = results / "statistics"
-    rows = rows_in(folder / f"{table}.csv")
-    for reading, metric in dict.fromkeys((row["reading"], row["metric"]) for row in rows):
-        mine = [row for row in rows if (row["reading"], row["metric"]) == (reading, metric)]
-        picture = folder / f"{by_reading(table, reading)}.svg"
-        in_order = sorted(mine, key=lambda row: float(row["average_rank"]))
-        yield [*in_order], picture if picture.exists() else None
 
 
 def readings(sources: Sources) -> list[Row]:
@@ -131,13 +119,12 @@ def readings(sources: Sources) -> list[Row]:
         questions = [_question(name, one, answers) for name, one in asked.items()]
         options = [option for question in questions for option in question["options"]]
         tally = Counter(one["support"] for one in options if CLOSEST in one["taken_by"])
-        searches = [
-            {"table": name, **_search(sources.results / "readings", name)}
-            for name, table in sources.tables.items()
-            if table.paper == paper and (sources.results / "readings" / f"{name}.csv").exists()
-        ]
-        supports = {support: tally[support] for support in SUPPORT if tally[support]}
-        about = {"questions": questions, "searches": searches, "supports": supports}
+        of_paper = [name for name, table in sources.tables.items() if table.paper == paper]
+        about = {
+            "questions": questions,
+            "searches": [one for name in of_paper if (one := _search(sources, name))["trials"]],
+            "supports": {support: tally[support] for support in SUPPORT if tally[support]},
+        }
         found += [{"paper": paper, **about}] if questions else []
     return found
 
@@ -160,7 +147,7 @@ def _question(name: str, asked: Question, answers: dict[str, Mapping[str, Any]])
     options = [
         {
             "name": str(option),
-            "sets": in_yaml(patch),
+            "sets": {key: shown_value(value) for key, value in patch.items()},
             "support": asked.support.get(option),
             "taken_by": [reading for reading, one in given.items() if one == str(option)],
         }
@@ -169,16 +156,15 @@ def _question(name: str, asked: Question, answers: dict[str, Mapping[str, Any]])
     return {"name": name, "asked": asked, "options": options}
 
 
-def _search(folder: Path, table: str) -> Row:
+def _search(sources: Sources, table: str) -> Row:
     """Return the trials of a search, each a reading of a column, and what its report says."""
-    trials: list[Row] = [
-        row | {"answers": json.loads(row["answers"])} for row in rows_in(folder / f"{table}.csv")
-    ]
-    least: dict[str, float] = {}
-    for row in trials:
-        least[row["column"]] = min(float(row["distance"]), least.get(row["column"], math.inf))
-    for row in trials:
-        row["is_best"] = float(row["distance"]) == least[row["column"]]
-    text = text_of(folder / f"{table}.md")
-    text = text.partition("\n")[2] if text.startswith("# ") else text
-    return {"trials": trials, "importance": markdown_html(text)}
+    path = sources.results / "readings" / f"{table}.csv"
+    trials: list[Row] = []
+    if path.exists():
+        rows = read_csv(path)
+        distance = rows["distance"].astype(float)
+        best = distance == distance.groupby(rows["column"]).transform("min")
+        rows = rows.assign(is_best=best, answers=rows["answers"].map(json.loads))
+        trials = rows.to_dict("records")  # type: ignore[assignment]
+    _, _, report = text_of(path.with_suffix(".md")).partition("\n")  # without its title
+    return {"table": table, "trials": trials, "importance": markdown_html(report)}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -16,6 +14,7 @@ from omtl.evidence.comparisons import REGION
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import BoardResult, from_results
 from omtl.site.sources import Sources
+from omtl.site.text import short
 
 LONGER = {
     "related": "synthetic, related tasks",
@@ -38,79 +37,62 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
     made = from_results(BoardPlan(), sources.results)
-    config = made.board.config
-    names = _names(made.data)
+    config, names = made.board.config, _names(made.data)
     times, memory = made.ratios, beside_median(made.cells, "bytes")
-    learning_lines = summary_lines(made.cells, config["metric"], names)
-    rows = [
-        {
-            **row,
-            "lines": learning_lines[row["algorithm"]],
-            "time": times.get(row["algorithm"], math.nan),
-            "memory": memory.get(row["algorithm"], math.nan),
-        }
-        for row in made.ranking.to_dict("records")
-    ]
+    rows = made.ranking.assign(
+        time=made.ranking["algorithm"].map(times),
+        memory=made.ranking["algorithm"].map(memory),
+        lines=made.ranking["algorithm"].map(summary_lines(made.cells, config["metric"], names)),
+    )
+    timed = rows[rows["time"].notna()]
+    kinds = {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()}
+    data = made.data.assign(title=made.data["dataset"].map(names))
     gains = sharing(made.cells, config["families"])
-    points = [
-        (row["label"], row["elo"], float(f"{row['time']:.4g}"))
-        for row in rows
-        if math.isfinite(row["time"])
-    ]
     return {
-        "rows": rows,
-        "data": _titled(made.data, names),
-        "kinds": {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()},
-        "battles": _battles(made, names) | {"front": points},
+        "rows": rows.to_dict("records"),
+        "data": data.assign(in_words=data["kind"].map(kinds)).to_dict("records"),
+        "kinds": kinds,
+        "battles": {
+            **_battles(made, data),
+            "front": list(zip(timed["label"], timed["elo"], timed["time"], strict=True)),
+        },
         "notes": made.notes,
-        "sharing": _titled(gains, names),
+        "sharing": gains.assign(title=gains["dataset"].map(names)).to_dict("records"),
         "shared": count_sharing(gains).to_dict("records"),
         "meta": config,
     }
 
 
-def _titled(rows: pd.DataFrame, names: Mapping[str, str]) -> list[dict[Hashable, Any]]:
-    return rows.assign(title=rows["dataset"].map(names)).to_dict("records")
-
-
 def _names(data: pd.DataFrame) -> dict[str, str]:
     """Return the data sets' titles: their labels, with the config's name where labels repeat."""
-    labels = dict(zip(data["dataset"], data["label"], strict=True))
-    times = Counter(labels.values())
-    return {
-        name: f"{label} ({name.replace('_', ' ')})" if times[label] > 1 else label
-        for name, label in labels.items()
-    }
+    more = " (" + data["dataset"].str.replace("_", " ") + ")"
+    titles = data["label"] + more.where(data["label"].duplicated(keep=False), "")
+    return dict(zip(data["dataset"], titles, strict=True))
 
 
-def _battles(made: BoardResult, names: Mapping[str, str]) -> dict[str, Any]:
+def _battles(made: BoardResult, data: pd.DataFrame) -> dict[str, Any]:
     """Return the numbers of all battles, and the words of each cell's command."""
     learners, values = numbers(made.cells)
-    about = made.cells.drop_duplicates("algorithm").set_index("algorithm")
-    of_cell = made.cells.set_index(["dataset", "algorithm"])
-    chosen, curves = of_cell["chosen"], of_cell["curve"]
-    config = made.board.config
-    kept = {row["dataset"]: row for row in made.data.to_dict("records")}
+    labels = dict(zip(made.cells["algorithm"], made.cells["label"], strict=True))
+    texts = made.cells.set_index(["algorithm", "dataset"])[["chosen", "curve"]]
+
+    def of_data_set(row: Mapping[Hashable, Any]) -> dict[str, Any]:
+        name = row["dataset"]
+        mine = texts.xs(name, level="dataset").reindex(learners, fill_value="")
+        return {
+            "name": name,
+            **{fact: row[fact] for fact in ("title", "kind", "rows", "tasks", "features")},
+            "seen": row.get("seen", ""),
+            "words": made.board.overrides(name),
+            "values": [[short(v) for v in of_learner] for of_learner in values[name].tolist()],
+            "chosen": list(mine["chosen"]),
+            "curves": list(mine["curve"]),
+        }
+
     return {
-        "lower": METRICS[config["metric"]].lower_is_better,
+        "lower": METRICS[made.board.config["metric"]].lower_is_better,
         "region": REGION,
-        "learners": [{"name": n, "label": about.loc[n, "label"]} for n in learners],
+        "learners": [{"name": name, "label": labels[name]} for name in learners],
         "grids": {name: made.board.grid_words(name) for name in learners},
-        "data": [
-            {
-                "name": dataset,
-                "title": names[dataset],
-                **{fact: kept[dataset][fact] for fact in ("kind", "rows", "tasks", "features")},
-                "words": made.board.overrides(dataset),
-                "values": [[_short(v) for v in row] for row in each.tolist()],
-                "chosen": [chosen.get((dataset, name), "") for name in learners],
-                "seen": kept[dataset].get("seen", ""),
-                "curves": [curves.get((dataset, name), "") for name in learners],
-            }
-            for dataset, each in values.items()
-        ],
+        "data": [of_data_set(row) for row in data.to_dict("records") if row["dataset"] in values],
     }
-
-
-def _short(value: float) -> float | None:
-    return None if math.isnan(value) else float(f"{value:.6g}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -26,12 +25,11 @@ from omtl.site.board import board_content
 from omtl.site.catalogue import data_sets, learners
 from omtl.site.figures import figure_page
 from omtl.site.papers import papers, totals
-from omtl.site.sources import Sources, comment_of, yaml_value
+from omtl.site.sources import Sources, comment_of, shown_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
-from omtl.tables.layout import LEGEND_OF_SURE, MARKS, SURE, mark_of
+from omtl.tables.layout import LEGEND_OF_SURE, MARKS, mark_of
 from omtl.tables.published_results import SHOWN_READINGS
-from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 from omtl.util.host import commit
 from omtl.util.paths import results_to_read
@@ -47,8 +45,22 @@ ASSETS = ("style.css", "script.js", "charts.js", "board.js")
 SEARCHED = 10_000
 """How many characters of a page the search knows."""
 
-Content = tuple[str, str, dict[str, Any]]
-"""A page: its name, its template, and what it shows."""
+
+class Page(NamedTuple):
+    """A page: its name and title, its template, and what that shows."""
+
+    name: str
+    title: str
+    template: str
+    shows: dict[str, Any]
+
+
+class Contents(NamedTuple):
+    """What all pages share, the pages, and what the script reads, by name."""
+
+    shared: dict[str, Any]
+    pages: list[Page]
+    data: dict[str, Any]
 
 
 def environment() -> Environment:
@@ -60,17 +72,16 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"slug": slug, "code": code, "yaml": yaml_value}
+    made.filters |= {"slug": slug, "code": code, "value": shown_value}
     made.filters["words"] = lambda name: name.replace("_", " ")
+    made.filters["digits"] = lambda value, form: format(value, form) if value == value else ""
     made.globals |= {
         "verdicts": ALL_VERDICTS,
-        "judged": JUDGED,
-        "marks": MARKS,
+        "all_marks": MARKS | OUTCOME_MARKS,
         "mark_of": mark_of,
         "legend_of_sure": LEGEND_OF_SURE,
         "meaning": MEANING,
         "outcomes": OUTCOMES,
-        "outcome_marks": OUTCOME_MARKS,
         "readings_of_all": SHOWN_READINGS,
         "comment_of": comment_of,
     }
@@ -86,6 +97,11 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
+    return rendered(site_contents(sources), documentation)
+
+
+def rendered(contents: Contents, documentation: str) -> tuple[dict[str, str], dict[str, Path]]:
+    """Return what `pages` does, given the contents of the site."""
     copied = {name: Path(__file__).with_name(name) for name in ASSETS}
 
     def offer(path: Path) -> str:
@@ -101,30 +117,35 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
         return f"{blob}/{path}" if repository else ""
 
-    def linked(name: str, kind: str = "table") -> Markup | str:
-        """Return the name of a table or figure, as a link if there are results of it."""
-        page = f"{kind}-{name}.html"
-        return Markup('<a href="{}">{}</a>').format(page, name) if page in names else name
+    names = {page.name for page in contents.pages}
 
-    shared, shown, data = site_contents(sources)
-    names = {name for name, *_ in shown}
+    def linked(name: str) -> Markup | str:
+        """Return the name of a table or figure, as a link if there are results of it."""
+        found = names & {f"table-{name}", f"figure-{name}"}
+        return Markup('<a href="{}.html">{}</a>').format(found.pop(), name) if found else name
+
     made = environment()
     made.filters["linked"] = linked
-    made.globals |= shared | {
+    made.globals |= contents.shared | {
         "version": version("omtl"),
         "commit": at,
         "documentation": documentation,
+        "menu": [page for page in contents.pages if page.template == f"{page.name}.html"],
         "source_of": source_of,
         "offer": offer,
     }
-    done = {
-        name: made.get_template(template).render(page=name, **values)
-        for name, template, values in shown
-    }
-    data["search"] = [search_entry(name, html) for name, html in done.items()] + data.pop("entries")
-    return done | {
-        f"data/{name}.js": as_data(name, content) for name, content in data.items()
-    }, copied
+    parts = made.get_template("parts.html").module
+    made.globals |= {name: part for name, part in vars(parts).items() if callable(part)}
+    base = made.get_template("base.html")
+    done, search = {}, []
+    for name, title, template, shows in contents.pages:
+        html = base.render(page=name, title=title, template=template, **shows)
+        done[f"{name}.html"] = html
+        main = html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0]
+        text = Markup(main.replace("<", " <")).striptags()
+        search.append({"to": f"{name}.html", "title": title, "text": text[:SEARCHED]})
+    data = contents.data | {"search": search + contents.data["search"]}
+    return done | {f"data/{name}.js": as_data(name, each) for name, each in data.items()}, copied
 
 
 def as_data(name: str, content: Any) -> str:
@@ -136,80 +157,64 @@ def as_data(name: str, content: Any) -> str:
     return f"data({json.dumps(name)},{text});\n"
 
 
-def search_entry(name: str, html: str) -> dict[str, str]:
-    """Return a page's entry in the search: its address, title and words."""
-
-    def words(tag: str) -> str:
-        found = re.search(rf"<{tag}\b[^>]*>(.*)</{tag}>", html, re.DOTALL)
-        return Markup(found[1].replace("<", " <")).striptags() if found else ""
-
-    title = words("title").removesuffix(" · omtl")
-    return {"to": name, "title": title, "text": words("main")[:SEARCHED]}
-
-
-def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Content], dict[str, Any]]:
-    """Return what all pages share, what each shows, and what the script reads, by name."""
+def site_contents(sources: Sources) -> Contents:
+    """Return what the site shows of the files that it is made from."""
     tables = [table_page(name, sources) for name in sources.tables if sources.runs[name]]
-    figures = [figure_page(name, sources) for name in sources.figures]
-    figures = [figure for figure in figures if figure["views"]]
+    figures = [figure_page(name, sources) for name in sources.figures if len(sources.drawn[name])]
     ledger, audit, ranked = claims_content(sources), bounds(sources), board_content(sources)
-    all_papers = papers(sources, tables, figures, ledger)
-    all_learners, all_data = learners(sources, tables), data_sets(sources)
-    all_questions = readings(sources)
-    atlas = [row for table in tables for row in table["atlas"]]
-    names = {paper["id"]: paper["name"] for paper in all_papers}
-
-    def decided(name: str) -> list[dict[str, Any]]:
-        return [claim for claim in ledger if claim["decided_by"] == name]
-
-    shown: list[Content] = [
-        ("index.html", "index.html", {"totals": totals(tables)}),
-        ("atlas.html", "atlas.html", {"compared": atlas}),
-        ("gallery.html", "gallery.html", {}),
-        ("claims.html", "claims.html", {"ledger": ledger}),
-        ("proofread.html", "proofread.html", {"proofread": proofread(sources)}),
-        ("theory.html", "theory.html", {"bounds": audit}),
-        ("readings.html", "readings.html", {"readings": all_questions}),
-        ("learners.html", "learners.html", {"learners": all_learners}),
-        ("data.html", "data_sets.html", {"data_sets": all_data}),
-        ("evidence.html", "evidence.html", {"evidence": evidence(sources)}),
-        *((f"paper-{one['id']}.html", "paper.html", {"paper": one}) for one in all_papers),
-        *((one["id"], "learner.html", {"learner": one}) for one in all_learners),
-        *((one["id"], "data_set.html", {"data": one}) for one in all_data),
-    ]
-    data: dict[str, Any] = {"atlas": {"papers": names, "rows": atlas}}
-    if ranked:
-        shown.append(("board.html", "board.html", {"board": ranked}))
-        data["board"] = ranked["battles"]
-    for table in tables:
-        files = sorted((sources.results / "reproduced").glob(f"{table['id']}.*"))
-        forms = [path for path in files if path.suffix != ".json"]
-        content = {"table": table, "claims": decided(table["id"]), "forms": forms}
-        shown.append((f"table-{table['id']}.html", "table.html", content))
-        for view, cells in table["details"].items():
-            about = {"meaning": MEANING, "marks": MARKS, "sure": SURE, "cells": cells}
-            data[f"table-{table['id']}.{slug(view)}"] = about
-    for figure in figures:
-        name = figure["id"]
-        n_bounds = sum(bound["figure"] == name for bound in audit)
-        content = {"figure": figure, "claims": decided(name), "n_bounds": n_bounds}
-        shown.append((f"figure-{name}.html", "figure.html", content))
-        data[f"figure-{name}"] = {slug(view["name"]): view["charts"] for view in figure["views"]}
-    data["entries"] = [
-        {"to": f"claims.html#{one['paper']}-{one['claim']}", "title": one["sentence"]}
-        for one in ledger
-    ] + [
-        {"to": f"readings.html#{one['paper']}-{slug(asked['name'])}", "title": asked["asked"].asks}
-        for one in all_questions
+    for one in (*tables, *figures):
+        one["claims"] = [claim for claim in ledger if claim["decided_by"] == one["id"]]
+        one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in audit)
+    questions, atlas = readings(sources), [row for table in tables for row in table["atlas"]]
+    each = {
+        "paper": papers(sources, tables, figures, ledger),
+        "learner": learners(sources, tables),
+        "data": data_sets(sources),
+        "table": tables,
+        "figure": figures,
+    }
+    of_menu: dict[str, tuple[str, dict[str, Any]]] = {
+        "index": ("Scoreboard", {"totals": totals(tables)}),
+        "atlas": ("Atlas", {"compared": atlas}),
+        "gallery": ("Figures", {}),
+        "claims": ("Claims", {"ledger": ledger}),
+        "proofread": ("Proofreading", proofread(sources)),
+        "theory": ("Theory", {"bounds": audit}),
+        "readings": ("Readings", {"readings": questions}),
+        "board": ("Board", {"board": ranked}),
+        "learners": ("Learners", {"learners": each["learner"]}),
+        "data": ("Data sets", {"data_sets": each["data"]}),
+        "evidence": ("Evidence", evidence(sources)),
+    }
+    named = [(f"claims.html#{one['paper']}-{one['claim']}", one["sentence"]) for one in ledger]
+    named += [
+        (f"readings.html#{one['paper']}-{slug(asked['name'])}", asked["asked"].asks)
+        for one in questions
         for asked in one["questions"]
     ]
-    shared = {
-        "papers": all_papers,
-        "paper_names": names,
-        "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
-        "has_board": bool(ranked),
+    data = {
+        f"{kind}-{one['id']}{part}": drawn
+        for kind in ("table", "figure")
+        for one in each[kind]
+        for part, drawn in one["drawn"].items()
     }
-    return shared, shown, data
+    data |= {"atlas": atlas, "search": [{"to": to, "title": title} for to, title in named]}
+    if ranked:
+        data["board"] = ranked["battles"]
+    else:
+        del of_menu["board"]
+    pages = [Page(name, title, f"{name}.html", of) for name, (title, of) in of_menu.items()]
+    pages += [
+        Page(f"{kind}-{one['id']}", one["name"], f"one_{kind}.html", {kind: one})
+        for kind, members in each.items()
+        for one in members
+    ]
+    shared = {
+        "papers": each["paper"],
+        "paper_names": {paper["id"]: paper["name"] for paper in each["paper"]},
+        "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
+    }
+    return Contents(shared, pages, data)
 
 
 def build(output: Path, results: Path | None = None, documentation: str = "") -> Path:

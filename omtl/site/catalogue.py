@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -59,7 +58,7 @@ def _learner(
     of_papers = {sources.tables[use["table"]].paper for use in uses}
     of_papers |= {p for p in sources.papers if re.search(rf"\b{p.upper()}\b", parts[""])}
     return {
-        "id": f"learner-{name.lower()}.html",
+        "id": name.lower(),
         "name": name,
         "module": module_name.replace(".", "/") + ("/" if hasattr(module, "__path__") else ".py"),
         "summary": plain(summary),
@@ -103,15 +102,7 @@ def _uses(path: str, sources: Sources, tables: list[dict[str, Any]]) -> Iterator
     for table in tables:
         for row in sources.tables[table["id"]].rows:
             if path in [sources.algorithms[name].learner for name in row.algorithms]:
-                verdicts = {
-                    view["name"]: Counter(
-                        cell.verdict
-                        for line in view["lines"]
-                        for cell in line.cells
-                        if cell and line.label == row.label
-                    )
-                    for view in table["views"]
-                }
+                verdicts = {view: rows.get(row.label) for view, rows in table["by_row"].items()}
                 yield {"table": table["id"], "row": row.label, "verdicts": verdicts}
 
 
@@ -148,7 +139,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         if column.dataset == spec.name
     ]
     return {
-        "id": f"data-{name}.html",
+        "id": name,
         "name": name,
         "summary": plain(summary),
         "text": prose(rest),

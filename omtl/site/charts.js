@@ -31,6 +31,15 @@ function scale(low, high, start, end, kind = "linear") {
   return Object.assign(place, { low, high, start, end, kind });
 }
 
+// The kind of a scale of numbers: logarithmic where most of them are far below the largest.
+function kindOf(values) {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  const [most, middle] = [sorted.at(-1), sorted[Math.floor(sorted.length / 2)]];
+  const least = sorted.find((value) => value > 0);
+  if (sorted.length < 4 || sorted[0] < 0 || most < 50 * least || middle > most / 4) return "linear";
+  return sorted[0] > 0 ? "log" : "log1p";
+}
+
 // Round numbers along an axis.
 function ticks({ low, high, kind }, most = 6) {
   const upTo = (first, last, step) => Array.from({ length: Math.max(0, Math.floor((last - first) / step + 1e-9) + 1) }, (_, k) => first + k * step);
@@ -48,50 +57,37 @@ function ticks({ low, high, kind }, most = 6) {
   return upTo(Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9), 1).map((k) => Number((k * step).toPrecision(12)));
 }
 
-// The scale of numbers: logarithmic where they are spaced by ratios.
-function kindOf(values) {
-  const sorted = [...new Set(values)].sort((a, b) => a - b);
-  const positive = sorted.filter((value) => value > 0);
-  if (sorted.length < 4 || sorted[0] < 0 || positive.at(-1) / positive[0] < 50) return "linear";
-  const spread = (numbers) => {
-    const steps = numbers.slice(1).map((value, i) => value - numbers[i]);
-    const mean = steps.reduce((a, b) => a + b, 0) / steps.length;
-    return Math.sqrt(steps.reduce((sum, one) => sum + (one - mean) ** 2, 0) / steps.length) / mean;
-  };
-  if (spread(positive.map(Math.log)) > 0.5 * spread(positive)) return "linear";
-  return sorted[0] > 0 ? "log" : "log1p";
-}
-
 function picture(kind, width, height, label, ...parts) {
   return svg("svg", { class: `chart ${kind}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...parts);
 }
 
-function axisBelow(across, y, label, top) {
+// The axis of x below the places from `top` to `bottom`.
+function axisBelow(across, top, bottom, label) {
   const marks = ticks(across).map((tick) => [
-    svg("line", { x1: across(tick), x2: across(tick), y1: top, y2: y }),
-    svg("text", { x: across(tick), y: y + 15, "text-anchor": "middle" }, shown(tick)),
+    svg("line", { x1: across(tick), x2: across(tick), y1: top, y2: bottom }),
+    svg("text", { x: across(tick), y: bottom + 15, "text-anchor": "middle" }, shown(tick)),
   ]);
   const middle = (across.start + across.end) / 2;
-  return svg("g", { class: "axis" }, ...marks, svg("text", { class: "label", x: middle, y: y + 32, "text-anchor": "middle" }, label));
+  return svg("g", { class: "axis" }, ...marks, svg("text", { class: "label", x: middle, y: bottom + 32, "text-anchor": "middle" }, label));
 }
 
-function axisLeft(up, left, right, label) {
+// Both axes of a chart.
+function axes(across, up, below, left) {
   const marks = ticks(up).map((tick) => [
-    svg("line", { x1: left, x2: right, y1: up(tick), y2: up(tick) }),
-    svg("text", { x: left - 6, y: up(tick) + 4, "text-anchor": "end" }, shown(tick)),
+    svg("line", { x1: across.start, x2: across.end, y1: up(tick), y2: up(tick) }),
+    svg("text", { x: across.start - 6, y: up(tick) + 4, "text-anchor": "end" }, shown(tick)),
   ]);
   const middle = (up.start + up.end) / 2;
   const turned = { class: "label", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` };
-  return svg("g", { class: "axis" }, ...marks, svg("text", turned, label));
+  return [axisBelow(across, up.end, up.start, below), svg("g", { class: "axis" }, ...marks, svg("text", turned, left))];
 }
 
 // The published number, ours, their deviations, and our repeats as dots that do not cover each other.
 function numberLine(cell, label) {
   const DOT = 3.2;
-  const rows = [["ours", cell.ours_mean, cell.ours_std]];
+  const rows = [["ours", cell.ours_mean, cell.ours_std || 0]];
   if (cell.published_mean) rows.unshift(["published", Number(cell.published_mean), Number(cell.published_std || 0)]);
-  const values = cell.repeats || [];
-  const ends = [...rows.flatMap(([, mean, std]) => [mean - std, mean + std]), ...values];
+  const ends = [...rows.flatMap(([, mean, std]) => [mean - std, mean + std]), ...cell.repeats];
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
   const across = scale(low - room, high + room, 82, 548);
@@ -99,28 +95,24 @@ function numberLine(cell, label) {
     svg("text", { x: 72, y: 22 + 24 * row, "text-anchor": "end" }, name),
     svg("line", { x1: across(mean - std), x2: across(mean + std), y1: 18 + 24 * row, y2: 18 + 24 * row }),
     svg("circle", { cx: across(mean), cy: 18 + 24 * row, r: 5 })));
-  let y = 18 + 24 * rows.length;
-  if (values.length) {
-    const placed = [];
-    for (const value of [...values].sort((a, b) => a - b)) {
-      const taken = placed.filter((one) => across(value) - one.x < 2 * DOT).map((one) => one.height);
-      let height = 0;
-      while (taken.includes(height)) height += 1;
-      placed.push({ x: across(value), height, value });
-    }
-    const levels = Math.max(...placed.map((one) => one.height)) + 1;
-    const step = Math.min(2 * DOT, 60 / levels);
-    const base = y + levels * step - DOT;
-    const dots = placed.map((one) => svg("circle", { cx: one.x, cy: base - one.height * step, r: DOT }, svg("title", {}, shown(one.value))));
-    parts.push(svg("g", { class: "repeats" }, svg("text", { x: 72, y: base - levels * step / 2 + 6, "text-anchor": "end" }, "repeats"), ...dots));
-    y = base + 6;
+  const placed = [];
+  for (const value of [...cell.repeats].sort((a, b) => a - b)) {
+    const taken = placed.filter((one) => across(value) - one.x < 2 * DOT).map((one) => one.height);
+    let height = 0;
+    while (taken.includes(height)) height += 1;
+    placed.push({ x: across(value), height, value });
   }
-  return picture("numbers", 560, y + 44, label, axisBelow(across, y + 6, cell.unit, 6), ...parts);
+  const levels = Math.max(...placed.map((one) => one.height)) + 1;
+  const step = Math.min(2 * DOT, 60 / levels);
+  const base = 18 + 24 * rows.length + levels * step - DOT;
+  const dots = placed.map((one) => svg("circle", { cx: one.x, cy: base - one.height * step, r: DOT }, svg("title", {}, shown(one.value))));
+  const name = svg("text", { x: 72, y: base - levels * step / 2 + 6, "text-anchor": "end" }, "repeats");
+  return picture("numbers", 560, base + 50, label, axisBelow(across, 6, base + 12, cell.unit), ...parts, svg("g", { class: "repeats" }, name, ...dots));
 }
 
 // Lines with bands of a standard deviation; the pointer and the arrow keys read their numbers.
 // Returns the chart and the element that says what is read; `hide` shows or hides a line.
-function lineChart({ lines, looks, x: below, y: left, label, width = 640 }) {
+function lineChart({ lines, looks = [[0, 0]], x: below, y: left, label, width = 640 }) {
   const drawn = lines.filter((line) => line.kind !== "published");
   const height = lines.length > 1 ? 300 : 190;
   const [xs, ys] = [drawn.flatMap((line) => line.x), drawn.flatMap((line) => line.y)];
@@ -158,7 +150,7 @@ function lineChart({ lines, looks, x: below, y: left, label, width = 640 }) {
   });
   const cursor = svg("line", { class: "cursor", y1: up.end, y2: up.start, hidden: true });
   const readout = html("output", { class: "readout" });
-  const chart = picture("lines", width, height, label, axisBelow(across, up.start, below, up.end), axisLeft(up, across.start, across.end, left), ...groups, cursor);
+  const chart = picture("lines", width, height, label, ...axes(across, up, below, left), ...groups, cursor);
   chart.setAttribute("tabindex", 0);
 
   const stops = [...new Set(xs)].sort((a, b) => a - b);
@@ -181,10 +173,10 @@ function lineChart({ lines, looks, x: below, y: left, label, width = 640 }) {
     read(away.indexOf(Math.min(...away)));
   });
   chart.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
-    if (step === undefined) return;
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, PageUp: at - 10, PageDown: at + 10, Home: 0, End: stops.length }[event.key];
+    if (to === undefined) return;
     event.preventDefault();
-    read(Number.isFinite(step) ? at + step : step > 0 ? stops.length - 1 : 0);
+    read(to);
   });
   const hide = (number, hidden) => {
     groups[number].toggleAttribute("hidden", hidden);
@@ -198,35 +190,29 @@ function heatMap(weights, label) {
   const size = 14;
   // The weight of a task on itself can hide all others: colours are spread over these.
   const others = weights.flatMap((row, i) => row.filter((_, j) => i !== j));
-  const [least, most] = [Math.min(...others), Math.max(...others)];
+  const shade = scale(Math.min(...others), Math.max(...others), 0, 1);
   const squares = weights.flatMap((row, i) => row.map((weight, j) => svg("rect", {
     x: 26 + size * j, y: 6 + size * i, width: size - 1, height: size - 1,
-    "fill-opacity": Math.max(0, Math.min(1, (weight - least) / (most - least || 1))).toFixed(3),
+    "fill-opacity": Math.max(0, Math.min(1, shade(weight))).toFixed(3),
   }, svg("title", {}, `task ${i + 1} from task ${j + 1}: ${Number(weight.toPrecision(4))}`))));
   return picture("heat", 32 + size * weights[0].length, 12 + size * weights.length, label, ...squares);
 }
 
 // A panel of a figure: its caption, the names of its lines, which hide them, its chart and its notes.
 function panel(one) {
-  const caption = html("figcaption", {}, html("b", {}, one.panel), ` ${one.title} `, html("span", { class: "muted" }, one.part));
-  const parts = [caption];
+  const parts = [html("figcaption", {}, html("b", {}, one.panel), ` ${one.title} `, html("span", { class: "muted" }, one.part))];
   const label = `${[one.title, one.part].filter(Boolean).join(", ")}: `;
   if (one.weights.length) {
     parts.push(heatMap(one.weights, `${label}how much each task learns from each other one`));
   } else if (one.names) {
-    const played = one.lines.filter((line) => line.kind !== "published");
-    const ends = played.map((line) => `${line.label} ends at ${shown(line.y.at(-1))}`).join(", ");
+    const played = [...one.lines.entries()].filter(([, line]) => line.kind !== "published");
+    const ends = played.map(([, line]) => `${line.label} ends at ${shown(line.y.at(-1))}`).join(", ");
     const { chart, readout, hide } = lineChart({ ...one, label: `${label}${ends}.` });
-    const key = played.map((line) => {
-      const number = one.lines.indexOf(line);
+    const key = played.map(([number, line]) => {
       const [colour, dash] = one.looks[number];
       const sample = svg("svg", { width: 22, height: 8, "aria-hidden": "true" }, svg("path", { class: "mean", d: "M1 4H21" }));
       const button = html("button", { type: "button", class: `c${colour} d${dash} ${line.kind}`, "aria-pressed": "true" }, sample, line.label);
-      button.addEventListener("click", () => {
-        const hidden = button.getAttribute("aria-pressed") === "true";
-        button.setAttribute("aria-pressed", !hidden);
-        hide(number, hidden);
-      });
+      button.addEventListener("click", () => hide(number, !toggle(button)));
       return html("li", {}, button);
     });
     parts.push(html("ul", { class: "key" }, ...key), chart, readout);

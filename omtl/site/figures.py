@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from omtl.experiment import descriptions
+import pandas as pd
+
+from omtl.experiment.descriptions import Panel
 from omtl.figures.colours import colours_of
 from omtl.figures.panels.axes import axis_label
 from omtl.measures.metrics import METRICS
 from omtl.site.sources import Sources
-from omtl.site.text import plain
+from omtl.site.text import plain, slug
 from omtl.tables.published_results import ordered, reading_file
 
 PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
@@ -44,92 +43,67 @@ them, standard deviations. A published point without x belongs at the right edge
 
 
 def figure_page(name: str, sources: Sources) -> dict[str, Any]:
-    """Return a figure: what its paper says about it, and one view per reading."""
-    description = sources.figures[name]
-    by_reading: dict[str, list[dict[str, str]]] = {}
-    for row in sources.drawn[name]:
-        by_reading.setdefault(row["reading"], []).append(row)
+    """Return a figure: what its paper says about it, one view per reading, and their charts."""
+    of, rows = sources.figures[name], sources.drawn[name]
+    folder, views, drawn = sources.results / "figures", [], {}
+    for reading in ordered(list(rows["reading"])):
+        mine = rows[rows["reading"] == reading]
+        x_label = mine["x_label"].replace("", None).groupby(mine["panel"]).ffill().fillna("")
+        axes = mine.groupby(["panel", "part", x_label], sort=False)
+        panels = {panel.label: panel for panel in of.panels}
+        charts = [_chart(panels[str(key[0])], part) for key, part in axes]
+        told = [f"panel {one['panel']}: {one['title']} ({one['names']})" for one in charts]
+        views.append(
+            {
+                "name": reading,
+                "picture": reading_file(folder, name, reading, "svg"),
+                "csv": reading_file(folder, name, reading, "csv"),
+                "described": "; ".join(told),
+                "n_repeats": max(mine["n_repeats"], key=lambda n: int(n or 0)),
+                "selection": mine["selection"].iloc[0],
+            }
+        )
+        drawn[slug(reading)] = charts
     return {
         "id": name,
-        "paper": description.paper,
-        "title": description.title,
-        "caption": plain(description.caption),
-        "views": [
-            _view(description, reading, by_reading[reading], sources.results / "figures")
-            for reading in ordered(list(by_reading))
-        ],
+        "paper": of.paper,
+        "name": of.title,
+        "caption": plain(of.caption),
+        "views": views,
+        "drawn": {"": drawn},
     }
 
 
-def _view(
-    description: descriptions.FigureDescription,
-    reading: str,
-    rows: list[dict[str, str]],
-    folder: Path,
-) -> dict[str, Any]:
-    """Return a figure under a reading; `charts` has one for each pair of axes."""
-    described = {panel.label: panel for panel in description.panels}
-    charts = [
-        _chart(part, list(of_part), described[label])
-        for label, of_panel in groupby(rows, key=lambda row: row["panel"])
-        for part, of_part in _by_axes(of_panel)
-    ]
-    sentences = [f"panel {one['panel']}: {one['title']} ({one['names']})" for one in charts]
-    return {
-        "name": reading,
-        "picture": reading_file(folder, description.id, reading, "svg"),
-        "csv": reading_file(folder, description.id, reading, "csv"),
-        "charts": charts,
-        "described": "; ".join(sentences),
-        "n_repeats": max((row["n_repeats"] for row in rows), key=lambda n: int(n or 0)),
-        "selection": rows[0]["selection"],
-        "command": f"omtl figure {description.id} --reading {reading}",
-    }
-
-
-def _by_axes(rows: Iterable[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yield the rows of each pair of axes of a panel; rows without an x belong to the last."""
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
-    x_label = ""
-    for row in rows:
-        x_label = row["x_label"] or x_label
-        found.setdefault((row["part"], x_label), []).append(row)
-    for (part, _), each in found.items():
-        yield part, each
-
-
-def _chart(part: str, rows: list[dict[str, str]], panel: descriptions.Panel) -> dict[str, Any]:
+def _chart(panel: Panel, rows: pd.DataFrame) -> dict[str, Any]:
     """Return a pair of axes: its lines with their looks or its weights, its labels, its notes."""
-    lines = parsed_curves(rows)
-    weights: dict[str, list[float]] = {}
-    for row in rows:
-        if row["kind"] == "weight":
-            weights.setdefault(row["label"], []).append(float(row["y"]))
+    lines = curves_in(rows)
+    weights = rows[rows["kind"] == "weight"].groupby("label", sort=False)["y"]
     return {
         "panel": panel.label,
         "title": panel.title,
-        "part": part,
-        "x": next((row["x_label"] for row in rows if row["x_label"]), ""),
+        "part": rows["part"].iloc[0],
+        "x": next(filter(None, rows["x_label"]), ""),
         "y": axis_label(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, ""),
         "lines": lines,
         "looks": looks_of([line["label"] for line in lines]),
         "names": ", ".join(line["label"] for line in lines if line["kind"] != "published"),
-        "weights": list(weights.values()),
-        "notes": [row["label"] for row in rows if row["kind"] in ("note", "reference")],
+        "weights": [list(map(float, row)) for _, row in weights],
+        "notes": list(rows.loc[rows["kind"].isin(("note", "reference")), "label"]),
     }
 
 
-def parsed_curves(rows: list[dict[str, str]]) -> list[Curve]:
-    """Return the lines of a pair of axes."""
+def curves_in(rows: pd.DataFrame) -> list[Curve]:
+    """Return the lines of a pair of axes, of the points that have a finite y."""
+    rows = rows[rows["kind"].isin(("run", "theory", "published"))]
+    points = rows.assign(**{n: pd.to_numeric(rows[n]) for n in ("x", "y", "y_std")})
+    points = points[points["y"].abs() < float("inf")]
     found = []
-    for (kind, label), points in groupby(rows, key=lambda row: (row["kind"], row["label"])):
-        each = [row for row in points if math.isfinite(float(row["y"] or "nan"))]
-        if kind in ("run", "theory", "published") and each:
-            curve: Curve = {"label": label, "kind": kind, "y": [float(row["y"]) for row in each]}
-            curve["x"] = [float(row["x"]) if row["x"] else None for row in each]
-            if any(float(row["y_std"] or 0.0) for row in each):
-                curve["std"] = [float(row["y_std"] or 0.0) for row in each]
-            found.append(curve)
+    for (kind, label), line in points.groupby(["kind", "label"], sort=False):
+        x = [None if place != place else place for place in line["x"]]
+        curve: Curve = {"label": label, "kind": kind, "x": x, "y": list(line["y"])}
+        if line["y_std"].any():
+            curve["std"] = list(line["y_std"].fillna(0.0))
+        found.append(curve)
     return found
 
 
@@ -143,18 +117,13 @@ def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
 def curves_by_cell(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
     """Return the learning curves of a table's cells that figures have, by data and algorithm."""
     found: dict[tuple[str, str], Curve] = {}
-    for name, description in sources.figures.items():
-        for panel in description.panels if description.published == table else ():
+    for name, of in sources.figures.items():
+        rows = sources.drawn[name]
+        for panel in of.panels if of.published == table and len(rows) else ():
             if panel.kind != "learning_curves" or not panel.published:
                 continue
-            rows = [
-                row
-                for row in sources.drawn[name]
-                if row["reading"] == reading and row["panel"] == panel.label
-            ]
-            curves = {
-                curve["label"]: curve for curve in parsed_curves(rows) if curve["kind"] == "run"
-            }
+            at = (rows["reading"] == reading) & (rows["panel"] == panel.label)
+            curves = {one["label"]: one for one in curves_in(rows[at & (rows["kind"] == "run")])}
             for line in panel.lines:
                 label = line.label or sources.algorithms[line.algorithm].label
                 if label in curves and line.published:

@@ -2,6 +2,17 @@
 "use strict";
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const spaced = (name) => name.replaceAll("_", " ");
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+const addressed = () => document.getElementById(location.hash.slice(1));
+const address = (text) => history.replaceState(null, "", text);
+
+// Press or release a button; return whether it is pressed now.
+function toggle(button) {
+  const pressed = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", pressed);
+  return pressed;
+}
 
 // Data beside the pages: each file `data/<name>.js` calls `data` with its JSON, once it is asked for.
 const waiting = new Map();
@@ -22,15 +33,16 @@ function load(name) {
 function themes() {
   const button = document.querySelector(".theme");
   const root = document.documentElement;
-  const told = { "": "as set in the system", light: "light", dark: "dark" };
-  const kept = () => { try { return localStorage.getItem("theme") || ""; } catch { return ""; } };
+  const told = { "": ["◐", "as set in the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
   const set = (theme) => {
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
     try { localStorage.setItem("theme", theme); } catch { /* a file address may have no storage */ }
-    button.setAttribute("aria-label", `Colours: ${told[theme]}`);
-    button.textContent = { "": "◐", light: "☀", dark: "☾" }[theme];
+    button.textContent = told[theme][0];
+    button.setAttribute("aria-label", `Colours: ${told[theme][1]}`);
   };
-  set(kept());
+  let kept = null;
+  try { kept = localStorage.getItem("theme"); } catch { /* nor here */ }
+  set(kept || "");
   button.hidden = false;
   button.addEventListener("click", () => {
     const order = matchMedia("(prefers-color-scheme: dark)").matches ? ["", "light", "dark"] : ["", "dark", "light"];
@@ -38,29 +50,24 @@ function themes() {
   });
 }
 
-// Readings of a table or figure: one is shown at a time.
+// Readings of a table or figure: one is shown at a time, that of the address or else the first.
 function views() {
   const tabs = document.querySelector(".tabs");
   if (!tabs) return;
   tabs.hidden = false;
   document.body.classList.add("has-tabs");
-  const show = (name) => {
-    for (const view of all(".view")) view.hidden = view.dataset.view !== name;
-    for (const button of all("button", tabs)) button.setAttribute("aria-pressed", button.dataset.view === name);
+  const show = () => {
+    const asked = addressed()?.closest(".view") || document.querySelector(".view:not([hidden])");
+    for (const view of all(".view")) view.hidden = view !== asked;
+    for (const button of all("button", tabs)) button.setAttribute("aria-pressed", button.dataset.view === asked.id);
   };
-  for (const button of all("button", tabs)) {
-    button.addEventListener("click", () => {
-      show(button.dataset.view);
-      history.replaceState(null, "", `#${button.dataset.view}`);
-    });
-  }
-  const asked = document.getElementById(location.hash.slice(1));
-  const view = asked && asked.closest(".view");
-  show(view ? view.dataset.view : tabs.querySelector("button").dataset.view);
-  addEventListener("hashchange", () => {
-    const named = document.getElementById(location.hash.slice(1));
-    if (named && named.closest(".view")) show(named.closest(".view").dataset.view);
+  tabs.addEventListener("click", (event) => {
+    if (!event.target.dataset.view) return;
+    address(`#${event.target.dataset.view}`);
+    show();
   });
+  addEventListener("hashchange", show);
+  show();
 }
 
 // Backquoted parts of a text as code.
@@ -69,9 +76,15 @@ const coded = (text) => text.split("`").map((part, number) => (number % 2 ? html
 // A command with a button that copies it.
 function command(words) {
   const parts = words.split(" ").flatMap((word) => [html("span", {}, word), " "]);
-  const copy = html("button", { type: "button", class: "copy" }, "copy");
-  return html("div", { class: "command" }, html("code", {}, ...parts.slice(0, -1)), copy);
+  return html("div", { class: "command" }, html("code", {}, ...parts.slice(0, -1)), html("button", { type: "button", class: "copy" }, "copy"));
 }
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest(".copy");
+  if (!button || !navigator.clipboard) return;
+  await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
+});
 
 // Open a sheet over the page; `closed` is called when it is closed.
 function openSheet(title, parts, closed = () => {}) {
@@ -85,48 +98,44 @@ function openSheet(title, parts, closed = () => {}) {
   sheet.showModal();
 }
 
+// The learning curve of a line under its heading.
+function learningCurve(line, ...heading) {
+  const label = `${line.label}: from ${shown(line.y[0])}% after ${line.x[0]} examples to ${shown(line.y.at(-1))}% after ${line.x.at(-1)}`;
+  const { chart, readout } = lineChart({ lines: [line], x: "examples", y: "error rate (%)", label, width: 560 });
+  return [html("h4", {}, ...heading), chart, readout];
+}
+
 // What is known about a cell, from top to bottom.
-function detailsOf(cell, id, { meaning, marks, sure }) {
+function detailsOf(cell, id) {
   const pair = (name, text) => {
     const [mean, spread] = text.split(" ± ");
     return html("div", {}, html("dt", {}, name), html("dd", {}, mean, spread && html("i", {}, ` ± ${spread}`)));
   };
-  const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, marks[cell.verdict]), ` ${cell.verdict} ${sure[cell.interval || ""]}`.trimEnd());
-  const words = meaning[cell.verdict];
-  const digits = (value) => Number(value.toPrecision(4));
-  const counted = cell.n_draws > 1 ? "draws of the data" : "repeats";
-  const comparison = cell.share !== undefined && cell.low !== undefined && `ours − published = ${digits(cell.delta)} (${(100 * cell.share).toFixed(1)}%), `
-    + `${cell.level} interval ${digits(cell.low)} to ${digits(cell.high)}, over ${cell.n_repeats} ${counted}: it ${cell.interval} 0.`;
+  const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, cell.mark), ` ${cell.verdict}`);
   const parts = [
     html("dl", { class: "versus" },
       pair("ours", cell.shown_ours),
       cell.printed && pair("published", cell.printed),
       html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
-    html("p", {}, `${words[0].toUpperCase()}${words.slice(1)}. `, comparison && html("span", { class: "muted" }, comparison)),
+    html("p", { class: "diagnosis" }, ...coded(`${cell.why[0].toUpperCase()}${cell.why.slice(1)}.`.replace(/\.\.$/, "."))),
     cell.suspect && html("p", {}, html("a", { href: "proofread.html" }, "Suspect in print"), `: ${cell.suspect}.`),
-    cell.reason && html("p", { class: "diagnosis" }, ...coded(cell.reason)),
   ];
   if (cell.repeats) {
-    const told = [`ours ${cell.shown_ours}`, cell.printed && `published ${cell.printed}`, cell.verdict];
-    parts.push(html("h4", {}, `Over ${cell.n_repeats} repeats`), numberLine(cell, `${cell.place}: ${told.filter(Boolean).join(", ")}`));
+    const told = [`ours ${cell.shown_ours}`, cell.printed && `published ${cell.printed}`, cell.verdict].filter(Boolean);
+    parts.push(html("h4", {}, `Over ${cell.n_repeats} repeats`), numberLine(cell, `${cell.place}: ${told.join(", ")}`));
   }
-  if (cell.curve) {
-    const label = `Learning curve of ${cell.curve.label}: from ${shown(cell.curve.y[0])}% to ${shown(cell.curve.y.at(-1))}%`;
-    const { chart, readout } = lineChart({ lines: [cell.curve], looks: [[0, 0]], x: "examples", y: "error rate (%)", label, width: 560 });
-    parts.push(html("h4", {}, "Learning curve ", html("small", {}, "mean and standard deviation, all tasks together")), chart, readout);
-  }
+  if (cell.curve) parts.push(...learningCurve(cell.curve, "Learning curve ", html("small", {}, "mean and standard deviation, all tasks together")));
   if (cell.parameters) {
     const rows = cell.parameters.map(([name, value, grid]) => {
       const atEdge = grid.length > 2 && [grid[0], grid.at(-1)].includes(value);
-      const edge = { class: "edge", title: "the chosen value is the first or last of the grid" };
       const values = grid.flatMap((one) => [html("code", { class: one === value && "chosen" }, one), " "]);
       return html("tr", {}, html("th", { scope: "row" }, html("code", {}, name)),
-        html("td", {}, html("code", {}, value), atEdge && html("span", edge, " at the grid's edge")),
+        html("td", {}, html("code", {}, value), atEdge && html("span", { class: "edge", title: "the chosen value is the first or last of the grid" }, " at the grid's edge")),
         html("td", { class: "grid" }, ...(grid.length ? values : [html("span", { class: "muted" }, "fixed")])));
     });
     const heads = ["name", "chosen", "from"].map((name) => html("th", { scope: "col" }, name));
     const table = html("table", { class: "small parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
-    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${cell.selection.replaceAll("_", " ")}`)), table);
+    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${spaced(cell.selection)}`)), table);
   }
   const links = [
     cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
@@ -144,14 +153,11 @@ function cells() {
     const view = button.closest(".view");
     const about = await load(view.dataset.cells);
     if (document.querySelector(".sheet[open]")) return;
-    history.replaceState(null, "", `#${button.id}`);
+    address(`#${button.id}`);
     button.focus({ preventScroll: true });
-    openSheet(...detailsOf(about.cells[button.id], button.id, about), () => history.replaceState(null, "", `#${view.id}`));
+    openSheet(...detailsOf(about[button.id], button.id), () => address(`#${view.id}`));
   };
-  const openAsked = () => {
-    const asked = document.getElementById(location.hash.slice(1));
-    if (asked && asked.matches("button.cell")) open(asked);
-  };
+  const openAsked = () => { if (addressed()?.matches("button.cell")) open(addressed()); };
   openAsked();
   addEventListener("hashchange", openAsked);
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -163,23 +169,20 @@ function cells() {
     table.addEventListener("keydown", (event) => {
       const cell = event.target.closest(".cell");
       if (!cell || !step[event.key]) return;
-      const [down, right] = step[event.key];
-      let row = cell.closest("tr");
-      let column = [...row.cells].indexOf(cell.closest("td"));
-      for (;;) {
-        if (down) row = down > 0 ? row.nextElementSibling : row.previousElementSibling;
-        column += right;
-        if (!row || column < 1 || column > row.cells.length - 1 && right) break;
-        const next = row.cells[column] && row.cells[column].querySelector(".cell");
-        if (next) { next.focus(); break; }
-      }
       event.preventDefault();
+      const [down, right] = step[event.key];
+      const columns = table.tHead.rows[0].cells.length;
+      let [row, column] = [cell.closest("tr").rowIndex + down, cell.closest("td").cellIndex + right];
+      for (; table.rows[row] && column > 0 && column < columns; row += down, column += right) {
+        const next = table.rows[row].cells[column]?.querySelector(".cell");
+        if (next) return next.focus();
+      }
     });
   }
   for (const chip of all("button[data-verdict]")) {
     chip.addEventListener("click", () => {
+      toggle(chip);
       const view = chip.closest(".view");
-      chip.setAttribute("aria-pressed", chip.getAttribute("aria-pressed") !== "true");
       const wanted = all("button[data-verdict][aria-pressed=true]", view).map((one) => one.dataset.verdict);
       for (const cell of all(".cell", view)) {
         cell.classList.toggle("dim", wanted.length > 0 && !wanted.some((verdict) => cell.classList.contains(verdict)));
@@ -193,9 +196,7 @@ function sorting() {
   for (const table of all("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
+      const button = html("button", { type: "button" }, ...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
         const up = head.getAttribute("aria-sort") !== "ascending";
@@ -204,8 +205,8 @@ function sorting() {
         const value = (row) => {
           const cell = row.cells[column];
           const text = cell.dataset.sort ?? cell.textContent.trim();
-          return head.dataset.kind === "number" || cell.dataset.sort !== undefined
-            ? (text === "" ? NaN : parseFloat(text.replace("−", "-").replaceAll(",", ""))) : text.toLowerCase();
+          const isNumber = head.dataset.kind === "number" || cell.dataset.sort !== undefined;
+          return isNumber ? parseFloat(text.replace("−", "-").replaceAll(",", "")) : text.toLowerCase();
         };
         const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
         rows.sort(([a], [b]) => {
@@ -218,52 +219,48 @@ function sorting() {
   }
 }
 
-// Rows that a form asks for; the address may ask too (?paper=dom), and follows.
+// A form whose fields the address may set (?paper=dom), and follows; `show` is called with their values.
+function asking(form, show) {
+  const asked = new URLSearchParams(location.search);
+  for (const field of form.elements) if (field.name && asked.has(field.name)) field.value = asked.get(field.name);
+  const given = () => Object.fromEntries(new FormData(form));
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => {
+    const told = Object.entries(given()).filter(([, one]) => one);
+    address(`?${new URLSearchParams(told)}`);
+    show(given());
+  });
+  show(given());
+}
+
+// Rows that a form asks for.
 function filter(form) {
   const list = document.getElementById(form.getAttribute("data-filters")); // a field may be named dataset
   const rows = [...(list.tBodies ? list.tBodies[0].rows : list.children)];
-  const asked = new URLSearchParams(location.search);
-  for (const field of form.elements) if (asked.has(field.name)) field.value = asked.get(field.name);
-  const show = (event) => {
-    const { text, ...given } = Object.fromEntries(new FormData(form));
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  asking(form, ({ text, ...given }) => {
+    const words = wordsOf(text);
     // The outcome of a claim is that under the reading whose columns are shown.
-    const value = (row, name) => row.dataset[name === "outcome" ? given.reading.replace(/_(.)/g, (_, letter) => letter.toUpperCase()) : name];
+    const value = (row, name) => row.getAttribute(`data-${name === "outcome" ? given.reading.replaceAll("_", "-") : name}`);
     for (const row of rows) {
-      row.hidden = !Object.entries(given).every(([name, wanted]) => !wanted || [undefined, wanted].includes(value(row, name)))
-        || (words.length > 0 && !words.every((word) => row.textContent.toLowerCase().includes(word)));
+      const fits = Object.entries(given).every(([name, wanted]) => !wanted || [null, wanted].includes(value(row, name)));
+      row.hidden = !fits || !words.every((word) => row.textContent.toLowerCase().includes(word));
     }
     for (const cell of all("[data-reading]:is(th, td)", list)) cell.hidden = cell.dataset.reading !== given.reading;
     const count = rows.filter((row) => !row.hidden).length;
     form.querySelector(".count").textContent = `${count} of ${rows.length}`;
     document.querySelector(".nothing").hidden = count > 0;
-    const told = Object.entries({ ...given, text }).filter(([, one]) => one);
-    if (event) history.replaceState(null, "", `?${new URLSearchParams(told)}`);
-  };
-  form.hidden = false;
-  form.addEventListener("input", show);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  show();
+  });
 }
 
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest(".copy");
-  if (!button || !navigator.clipboard) return;
-  await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-  button.textContent = "copied";
-  setTimeout(() => { button.textContent = "copy"; }, 1500);
-});
-
 // The charts of a figure, drawn when their reading is first shown.
-async function panels() {
-  const places = all("[data-charts]");
-  if (!places.length) return;
+function panels() {
   const drawn = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(async ({ target }) => {
     drawn.unobserve(target);
     const charts = await load(target.dataset.charts);
-    target.replaceChildren(...charts[target.closest(".view").dataset.view].map(panel));
+    target.replaceChildren(...charts[target.closest(".view").id].map(panel));
   }));
-  places.forEach((place) => drawn.observe(place));
+  all("[data-charts]").forEach((place) => drawn.observe(place));
 }
 
 // The search: pages, claims and open questions that have all words, those in whose title they are first.
@@ -273,7 +270,7 @@ function search() {
   form.hidden = false;
   const show = async () => {
     const entries = await load("search");
-    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(box.value);
     const has = (text) => words.every((word) => text.toLowerCase().includes(word));
     const titled = entries.filter((one) => has(one.title));
     const others = entries.filter((one) => !titled.includes(one) && has(`${one.title} ${one.text || ""}`));
@@ -289,8 +286,7 @@ function search() {
   box.addEventListener("input", show);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const first = found.querySelector("a");
-    if (first) first.click();
+    found.querySelector("a")?.click();
   });
   form.addEventListener("keydown", (event) => { if (event.key === "Escape") found.hidden = true; });
   document.addEventListener("click", (event) => { if (!form.contains(event.target)) found.hidden = true; });
@@ -301,27 +297,22 @@ async function atlas() {
   const list = document.getElementById("atlas");
   if (!list) return;
   const form = document.querySelector("form.filters");
-  const { papers, rows } = await load("atlas");
-  for (const name of ["paper", "dataset", "algorithm", "view", "verdict"]) {
-    const values = [...new Set(rows.map((row) => row[name]))];
-    if (name === "dataset" || name === "algorithm") values.sort((a, b) => a.localeCompare(b));
-    form.elements[name].append(...values.map((value) => html("option", { value }, papers[value] || value.replaceAll("_", " "))));
-  }
+  const rows = await load("atlas");
   if (!location.search && rows.length) form.elements.view.value = rows[0].view;
   // Logarithmic away from 0, so that one axis has differences of 1% and of 100%.
   const place = (share) => 50 + 50 * Math.sign(share) * Math.min(1, Math.log1p(Math.abs(share) / 5) / Math.log1p(20));
   const told = (share) => `${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`.replace("-", "−");
   for (const mark of all("[data-mark]")) mark.style.left = `${place(Number(mark.dataset.mark))}%`;
-  const items = new Map(rows.map(({ table, anchor, place: name, delta, low, high, ...about }) => {
+  const items = rows.map(({ table, anchor, place: name, delta, low, high, ...about }) => {
     const [left, right] = [place(low), place(high)];
-    const where = html("small", {}, `${table}, ${about.view.replaceAll("_", " ")}, ${about.metric}`);
+    const where = html("small", {}, `${table}, ${spaced(about.view)}, ${about.metric}`);
     const item = html("li", { class: about.verdict }, html("a", { href: `table-${table}.html#${anchor}` }, name, " ", where),
       html("span", { class: "plot", "aria-hidden": "true" },
         html("i", { class: "interval", style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
       html("span", { class: "told" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
     Object.assign(item.dataset, about);
     return [item, delta];
-  }));
+  });
   const order = { "": () => 0, difference: (a, b) => a[1] - b[1], size: (a, b) => Math.abs(b[1]) - Math.abs(a[1]) };
   const sort = () => list.replaceChildren(...[...items].sort(order[document.getElementById("order").value]).map(([item]) => item));
   document.getElementById("order").addEventListener("change", sort);

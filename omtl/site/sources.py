@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import yaml
+import pandas as pd
 
 from omtl.experiment.config import option_file, options
 from omtl.experiment.descriptions import FigureDescription, Question, TableDescription
@@ -56,24 +56,23 @@ class Sources:
         return {name: runs_of(self.results, name) for name in self.tables}
 
     @cached_property
-    def drawn(self) -> dict[str, list[dict[str, str]]]:
-        """The rows of the figures, by id."""
-        folder, found = self.results / "figures", {}
+    def drawn(self) -> dict[str, pd.DataFrame]:
+        """The rows of the figures under all readings, by id."""
+        found = {}
         for name in self.figures:
-            others = sorted(folder.glob(f"{name}.*.csv"))
-            paths = [folder / f"{name}.csv", *(p for p in others if not p.match("*.claims.csv"))]
-            each = [row for path in paths for row in drawn_rows(path)]
-            found[name] = list({tuple(row.values()): row for row in each}.values())
+            paths = sorted(
+                (self.results / "figures").glob(f"{name}.*csv"), key=lambda p: len(p.name)
+            )
+            paths = [path for path in paths if not path.match("*.claims.csv")]
+            rows = pd.DataFrame([row for path in paths for row in drawn_rows(path)])
+            found[name] = rows.drop_duplicates(ignore_index=True)
         return found
 
     @cached_property
     def questions(self) -> dict[str, Mapping[str, Question]]:
         """The open questions, by paper."""
-        found = {}
-        for paper in self.papers:
-            path = paper_file(paper, "readings.yaml")
-            found[paper] = questions(paper) if path.exists() else {}
-        return found
+        asked = {path.parent.name for path in paper_files("readings.yaml")}
+        return {paper: questions(paper) if paper in asked else {} for paper in self.papers}
 
     @cached_property
     def readmes(self) -> dict[str, str]:
@@ -98,18 +97,8 @@ def comment_of(group: str, name: str) -> str:
     return " ".join(line.removeprefix("#").strip() for line in head)
 
 
-def yaml_value(value: Any) -> str:
-    """Return a value in YAML, on one line."""
-    return _yaml_of(json.dumps(value))
-
-
-@cache  # a table's cells repeat the same few values thousands of times
-def _yaml_of(json_text: str) -> str:
-    value = json.loads(json_text)
-    text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
-    return text.removesuffix("\n").removesuffix("\n...").strip()
-
-
-def in_yaml(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return values in YAML, by name."""
-    return {name: yaml_value(value) for name, value in values.items()}
+def shown_value(value: Any) -> str:
+    """Return the value of an option as text."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(shown_value, value))}]"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.explain import cell_names_in, command_of_cell
+from omtl.reproduction.explain import cell_names_in, command_of_cell, why_of
 from omtl.site.figures import curves_by_cell
-from omtl.site.sources import Sources, yaml_value
-from omtl.site.text import code, plain, slug
+from omtl.site.sources import Sources, shown_value
+from omtl.site.text import code, plain, short, slug
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
-from omtl.tables.layout import layout_lines, plural, subtitle_of, with_texts
-from omtl.tables.notes import reason_of
+from omtl.tables.layout import layout_lines, mark_of, plural, subtitle_of, with_texts
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, CONFIDENCE, JUDGED, OURS, VERDICTS
+from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 
@@ -46,11 +44,10 @@ MEANING = dict(
 REACHES = {12: (-10, -5, 0, 5, 10), 60: (-50, -25, 0, 25, 50)}
 """The ends of the strip of differences in per cent, each with its marks."""
 
-TEXTS = (
-    *("place", "metric", "verdict", "interval", "selection", "shown_ours", "printed", "command"),
-    *("published_mean", "published_std", "n_repeats", "n_draws"),
+OPENED = (
+    *("place", "metric", "verdict", "selection", "shown_ours", "printed", "command"),
+    *("published_mean", "published_std", "n_repeats"),
 )
-NUMBERS = ("ours_mean", "ours_std", "delta", "low", "high", "share")
 """Columns of the frame of cells that a cell opens."""
 
 
@@ -58,33 +55,35 @@ def table_page(name: str, sources: Sources) -> dict[str, Any]:
     """Return a table with its views, one for each run in ``results/``.
 
     `counts` are the verdicts of the published cells by view, without those of our own baselines;
-    `details` is what each cell opens, by view and anchor; `atlas` has a row per compared cell.
+    `by_row` are those of each row; `drawn` is what each cell opens, by view and anchor; `atlas` has
+    a row per compared cell.
     """
     of = sources.tables[name]
     frames = [(run, cells_of(run, of)) for run in sources.runs[name]]
+    files = sorted((sources.results / "reproduced").glob(f"{name}.*"))
     return {
         "id": name,
         "paper": of.paper,
-        "title": of.title,
+        "name": of.title,
         "caption": plain(of.caption),
         "views": [_view(run, cells, of) for run, cells in frames],
+        "forms": [path for path in files if path.suffix != ".json"],
         "counts": {
-            run.name: count_verdicts(cells["verdict"][cells["kind"] != OURS])
+            run.name: Counter(cells["verdict"][cells["kind"] != OURS]) for run, cells in frames
+        },
+        "by_row": {
+            run.name: {
+                str(label): Counter(part) for label, part in cells.groupby("algorithm")["verdict"]
+            }
             for run, cells in frames
         },
-        "details": {run.name: _details(run, cells, of, sources) for run, cells in frames},
+        "drawn": {f".{slug(run.name)}": _opened(run, cells, of, sources) for run, cells in frames},
         "atlas": [
             {"paper": of.paper, "view": run.name, **_difference(cell)}
             for run, cells in frames
             for cell in each_cell(compared(cells))
         ],
     }
-
-
-def count_verdicts(verdicts: Iterable[str]) -> dict[str, int]:
-    """Return the number of cells with each verdict."""
-    tally = Counter(verdicts)
-    return {verdict: tally[verdict] for verdict in ALL_VERDICTS if tally[verdict]}
 
 
 def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
@@ -129,73 +128,66 @@ def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[
     listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
     if gone := {place_of(row) for row in run.rows} - set(places_in(cells)):
         listed.append(code(f"{plural(len(gone), 'row')} of the CSV: cells the table no longer has"))
+    answers = run.meta.get("reading", {}).get("answers", {})
     return {
         "name": run.name,
         "subtitle": subtitle_of(cells),
         "heads": list(dict.fromkeys(cells["head"])),
         "lines": layout_lines(cells, of),
         "notes": listed,
-        "counts": count_verdicts(cells["verdict"]),
+        "counts": Counter(cells["verdict"]),
         "strip": _strip(compared(cells)),
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
-        "meta": run.meta | run.machine,
-        "answers": run.meta.get("reading", {}).get("answers", {}),
+        "answers": [
+            (asked.replace("_", " "), code(f"`{answer}`")) for asked, answer in answers.items()
+        ],
+        "about": [*_circumstances(run.meta | run.machine)],
     }
 
 
-def _strip(cells: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the differences of compared cells: each a tick with its place, 0 to 100."""
-    if cells.empty:
-        return None
+def _circumstances(meta: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield how, when and on what machine a run was made, by name."""
+    yield from ((n, meta[n]) for n in ("repeats", "seed", "selection", "seconds") if n in meta)
+    if host := meta.get("host"):
+        yield "commit", code(f"`{host['commit']}`")
+        yield "machine", "{cpu}, {cores} cores, {system}, Python {python}".format(**host)
+        yield "packages", ", ".join(" ".join(each) for each in host["packages"].items())
+    elif "cpu" in meta:
+        yield "machine", meta["cpu"]
+
+
+def _strip(cells: pd.DataFrame) -> dict[str, Any]:
+    """Return the differences of compared cells in per cent, and how far the strip reaches."""
     shares = 100 * cells["share"]
     reach = next((reach for reach in REACHES if shares.abs().max() <= reach), max(REACHES))
-
-    def place(share: float) -> float:
-        return round(50 + 50 * max(-reach, min(reach, share)) / reach, 2)
-
-    return {
-        "ticks": list(
-            zip(shares.map(place), cells["verdict"], cells["place"], shares, strict=True)
-        ),
-        "marks": [(place(mark), mark) for mark in REACHES[reach]],
-        "band": (place(-100 * CLOSE), place(100 * CLOSE) - place(-100 * CLOSE)),
-    }
+    ticks = list(zip(cells["verdict"], cells["place"], shares, strict=True))
+    return {"ticks": ticks, "reach": reach, "marks": REACHES[reach], "band": 100 * CLOSE}
 
 
-def _details(
+def _opened(
     run: PublishedRun, cells: pd.DataFrame, of: TableDescription, sources: Sources
 ) -> dict[str, dict[str, Any]]:
     """Return what each cell opens, by its anchor; what is empty is left out."""
     curves = {} if run.selection else curves_by_cell(sources, run.table, run.reading)
     odd, found = suspects(run.table), {}
     for cell, place in zip(each_cell(cells), places_in(cells), strict=True):
-        algorithm, metric = cell.experiment.algorithm, METRICS[cell.metric]
-        names = sorted(cell.params, key=lambda name: name not in algorithm.grid)
-        details = {
-            **{name: getattr(cell, name) for name in TEXTS},
-            **{name: float(f"{getattr(cell, name):.6g}") for name in NUMBERS},
+        grid, metric = cell.experiment.algorithm.grid, METRICS[cell.metric]
+        about = {name: getattr(cell, name) for name in OPENED} | {
+            "mark": mark_of(cell),
             "unit": f"{metric.name} ({metric.unit})" if metric.unit else metric.name,
-            "level": f"{100 * CONFIDENCE:g}%",
-            "reason": reason_of(cell, of).removeprefix("off: ") if cell.n_repeats else "",
+            "why": why_of(cell, of) or MEANING[cell.verdict],
             "suspect": "; ".join(one["says"] for one in odd.get(place, [])),
-            "repeats": [float(f"{value:.6g}") for value in cell.values if np.isfinite(value)],
+            "ours_mean": short(cell.ours_mean),
+            "ours_std": short(cell.ours_std),
+            "repeats": [short(value) for value in cell.values if np.isfinite(value)],
             "curve": curves.get((cell.dataset, cell.algorithm)) if cell.n_repeats else None,
             "parameters": [
-                (
-                    name,
-                    yaml_value(cell.params[name]),
-                    [*map(yaml_value, algorithm.grid.get(name, ()))],
-                )
-                for name in names
+                (name, shown_value(cell.params[name]), [*map(shown_value, grid.get(name, ()))])
+                for name in sorted(cell.params, key=lambda name: name not in grid)
             ],
-            "learner": algorithm.learner.rpartition(".")[2].lower(),
+            "learner": cell.experiment.algorithm.learner.rpartition(".")[2].lower(),
             "data": cell.experiment.dataset.loaded_by,
             "hash": cell.data_sha256[:16],
         }
-        found[cell.anchor] = {key: value for key, value in details.items() if _is_given(value)}
+        found[cell.anchor] = {name: one for name, one in about.items() if one not in (None, "", [])}
     return found
-
-
-def _is_given(value: Any) -> bool:
-    """Whether there is a value: no empty text or list, and a number that is finite."""
-    return math.isfinite(value) if isinstance(value, int | float) else bool(value)

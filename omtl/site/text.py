@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -37,6 +38,11 @@ def slug(text: str) -> str:
 def plain(text: str) -> str:
     """Return text in one line."""
     return " ".join(text.split())
+
+
+def short(value: float) -> float | None:
+    """Return a number to six digits; None if it is not finite."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def markdown_html(text: str) -> Markup:

@@ -21,7 +21,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.unit import Result
 from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
-from omtl.figures.panels import axes, dom_bounds
+from omtl.figures.panels import axes, regret_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
 from omtl.reproduction.figure_runs import measured_figure
@@ -119,12 +119,12 @@ def test_regret_is_below_its_bounds(store: Store, tmp_path: Path) -> None:
     def curve(part: str, label: str) -> np.ndarray:
         return np.array([float(r["y"]) for r in rows if (r["part"], r["label"]) == (part, label)])
 
-    order = ["regret of DOM-I", dom_bounds.TIGHTEST, dom_bounds.SUFFERED]
-    order += [dom_bounds.THEOREM_EXACT, dom_bounds.THEOREM]
+    order = ["regret of DOM-I", regret_bounds.TIGHTEST, regret_bounds.SUFFERED]
+    order += [regret_bounds.THEOREM4_EXACT, regret_bounds.THEOREM4]
     for low, high in pairwise(order):
         assert np.all(curve("ring", low) <= curve("ring", high))
-    assert curve("grid", dom_bounds.THEOREM_EXACT).size == 0
-    assert curve("grid", dom_bounds.THEOREM).size > 0
+    assert curve("grid", regret_bounds.THEOREM4_EXACT).size == 0
+    assert curve("grid", regret_bounds.THEOREM4).size > 0
     notes = [r["label"] for r in rows if r["kind"] == "note" and r["part"] == "grid"]
     assert notes[0].endswith("= inf")
     shown = show_figure(plan_figure("tiny", READING), Request(repeats=1, store=store))

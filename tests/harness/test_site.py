@@ -123,9 +123,7 @@ def reproduced() -> list[str]:
 def test_every_cell_is_on_its_page_and_opens_what_it_was_made_of(site: Path, name: str) -> None:
     html = (site / f"table-{name}.html").read_text(encoding="utf-8")
     anchors = re.findall(r'id="([\w-]+)" aria-haspopup="dialog"', html)
-    views = {
-        view: data_of(site, view)["cells"] for view in re.findall(r'data-cells="([\w.-]+)"', html)
-    }
+    views = {view: data_of(site, view) for view in re.findall(r'data-cells="([\w.-]+)"', html)}
     assert sorted(anchors) == sorted(anchor for cells in views.values() for anchor in cells)
     rows = pd.read_csv(RESULTS / "reproduced" / f"{name}.csv", dtype=str, keep_default_na=False)
     for row in rows.to_dict("records"):
@@ -139,14 +137,14 @@ def test_every_cell_is_on_its_page_and_opens_what_it_was_made_of(site: Path, nam
 
 
 def test_a_cell_has_its_repeats_parameters_curve_and_command(site: Path) -> None:
-    cells = data_of(site, "table-dom-table1.as-published")["cells"].values()
+    cells = data_of(site, "table-dom-table1.as-published").values()
     [cell] = [one for one in cells if one["place"] == "PA on Sentiment"]
     assert len(cell["repeats"]) == 50
     assert sum(cell["repeats"]) / 50 == pytest.approx(cell["ours_mean"], abs=1e-3)
     assert [name for name, value, grid in cell["parameters"] if value in grid] == ["C"]
     assert cell["curve"]["y"][-1] == pytest.approx(cell["ours_mean"], abs=0.1)
     known = set(cell_names_in(planned("osmtl-table1", Request("as_written"))))
-    others = data_of(site, "table-osmtl-table1.as-written")["cells"].values()
+    others = data_of(site, "table-osmtl-table1.as-written").values()
     asked = {re.findall(r"--cell '([^']*)'", one["command"])[0] for one in others}
     assert asked <= known
     assert len(asked) >= 63
@@ -155,7 +153,7 @@ def test_a_cell_has_its_repeats_parameters_curve_and_command(site: Path) -> None
 def test_the_atlas_has_all_compared_cells_and_leads_to_them(
     site: Path, taken_apart: dict[str, Page]
 ) -> None:
-    rows = data_of(site, "atlas")["rows"]
+    rows = data_of(site, "atlas")
     compared = 0
     for path in (RESULTS / "reproduced").glob("*.csv"):
         if path.stem in descriptions("table"):

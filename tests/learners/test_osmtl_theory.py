@@ -21,7 +21,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
 from omtl.figures import plan
 from omtl.figures.numbers import show_figure
-from omtl.figures.panels import osmtl_bounds
+from omtl.figures.panels import regret_bounds
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import GivenExample, Steps
@@ -164,12 +164,12 @@ def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.M
     proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
     assert (proved.warning, unproved.warning) == ("", "nothing is proved")
     by_label = {line.label: line.mean for line in proved.lines}
-    order = ["regret of OSMTL-e", osmtl_bounds.TIGHTEST, osmtl_bounds.THEOREM]
+    order = ["regret of OSMTL-e", regret_bounds.THEOREM1_TIGHTEST, regret_bounds.THEOREM1]
     for low, high in pairwise(order):
         assert np.all(by_label[low] <= by_label[high])
     assert not any("above" in note for note in proved.notes)
     assert proved.notes[1].startswith("corollary 2 after all rounds: ")
-    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[osmtl_bounds.THEOREM][-1]
+    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[regret_bounds.THEOREM1][-1]
     alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
     wrong = plan.plan_figure("tiny", AS_WRITTEN)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.schema import choose
 from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, PlayedLine
-from omtl.figures.panels.bounds import Theorem, bound_axes
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -35,8 +34,7 @@ class PanelKind(NamedTuple):
         The metric of the published numbers that it marks, where the panel names none.
     by_line : bool
         Whether each line has axes of its own: it is a function of a line and the description of the
-        panel then, which may also return a `Theorem` of which axes are made, and otherwise of the
-        panel and all lines.
+        panel then, and otherwise of the panel and all lines.
     """
 
     module: str
@@ -56,11 +54,11 @@ PANEL_KINDS = {
     "parameter_effect": PanelKind("metric_lines", needs="parameter", by_line=True),
     "precision_at_k": PanelKind("rankings", shows="precision average_precision"),
     "query_ratio": PanelKind("rankings", "rank ratios", shows="precision average_precision"),
-    "regret_bound": PanelKind("dom_bounds", needs="ridges", by_line=True),
+    "regret_bound": PanelKind("regret_bounds", needs="ridges", by_line=True),
     "relationship": PanelKind("relations", needs="groups", by_line=True),
     "rom_regret": PanelKind("rom_bounds", needs="horizons", by_line=True),
     "sensitivity": PanelKind("metric_lines", needs="parameter", by_line=True),
-    "smoothed_regret": PanelKind("osmtl_bounds", needs="ridges", by_line=True),
+    "smoothed_regret": PanelKind("regret_bounds", needs="ridges", by_line=True),
     "task_bound": PanelKind("aklo_bounds", needs="delta", by_line=True),
     "task_curves": PanelKind("curves", needs="tasks", shows="checkpoint_by_task seen_by_task"),
     "training_size": PanelKind("metric_lines", shows="auc"),
@@ -91,8 +89,7 @@ def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes | He
     kind = PANEL_KINDS[description.kind]
     make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
     if kind.by_line:
-        parts = [(one, make(one, description)) for one in played]
-        return [bound_axes(one, p) if isinstance(p, Theorem) else p for one, p in parts]
+        return [make(one, description) for one in played]
     return make(panel, played)
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import PlayedLine, Reference
-from omtl.figures.panels.bounds import Curves, Theorem, largest_norm, solved
+from omtl.figures.panels.axes import Axes, PlayedLine, Reference
+from omtl.figures.panels.bounds import Curves, bound_axes, largest_norm, solved
 from omtl.theory import aklo
 from omtl.util.errors import UserError
 
@@ -23,7 +23,7 @@ PROVED = "bound as it can be proved"
 EXAMPLES = "examples"
 
 
-def task_bound(one: PlayedLine, panel: Panel) -> Theorem:
+def task_bound(one: PlayedLine, panel: Panel) -> Axes:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
@@ -66,7 +66,7 @@ def task_bound(one: PlayedLine, panel: Panel) -> Theorem:
         return [*told, corollary1_note(tasks)] if of_corollary else told
 
     infinite = Reference(aklo.horizon_rate(n, known=known), "R = ∞")
-    return Theorem("λ", "errors on a task", lams, curves, notes, references=(infinite,))
+    return bound_axes(one, ("λ", "errors on a task"), lams, curves, notes, references=(infinite,))
 
 
 def bound_totals(tasks: pd.DataFrame, bound: str) -> np.ndarray:

@@ -1,15 +1,14 @@
 """What a theorem bounds beside its bounds: the panel of all figures of theorems.
 
-A theorem's own module says in a `Theorem` what is measured in each repeat, what bounds it, and what
-else a reader should know; `bound_axes` makes the axes of it.
+A theorem's own module says what is measured in each repeat, what bounds it, and what else a reader
+should know; `bound_axes` makes the axes of it.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,19 +24,28 @@ from omtl.util.seeds import generator
 Curves = dict[str, np.ndarray]
 """Curves by label, what was measured first; over the repeats, shape (n_repeats, n)."""
 
-Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
-"""Functions by label, from weights to the bound on the regret against them at each checkpoint."""
-
 Solved = TypeVar("Solved")
 
 
-@dataclass(frozen=True)
-class Theorem:
-    """What was measured of a line of a panel, and the bounds that a theorem gives.
+def bound_axes(
+    one: PlayedLine,
+    labels: tuple[str, str],
+    x: Any,
+    curves: Callable[[Unit, Result, int], Curves],
+    notes: Callable[[Curves], Iterable[str]],
+    *,
+    n_measured: int = 1,
+    params: str = "",
+    references: tuple[Reference, ...] = (),
+    warning: str = "",
+) -> Axes:
+    """Return the axes of what was measured of a line, beside what a theorem bounds it by.
 
     Parameters
     ----------
-    x_label, y_label : str
+    one : PlayedLine
+    labels : tuple of str
+        Of x and y.
     x : array_like
         Where the curves are.
     curves : callable
@@ -52,43 +60,26 @@ class Theorem:
     warning : str
         Why nothing is proved of the line; empty if the theorem is about it.
     """
-
-    x_label: str
-    y_label: str
-    x: Any
-    curves: Callable[[Unit, Result, int], Curves]
-    notes: Callable[[Curves], Iterable[str]]
-    n_measured: int = 1
-    params: str = ""
-    references: tuple[Reference, ...] = ()
-    warning: str = ""
-
-
-def bound_axes(one: PlayedLine, theorem: Theorem) -> Axes:
-    """Return the axes of what was measured, beside its bounds."""
     repeats = [
-        theorem.curves(unit, result, point)
+        curves(unit, result, point)
         for unit, (result, point) in zip(one.units, one.at_chosen, strict=True)
     ]
     found = {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
     lines = []
-    for i, (label, curves) in enumerate(found.items()):
-        bounded = np.isfinite(curves).all(axis=0)
+    for i, (label, values) in enumerate(found.items()):
+        bounded = np.isfinite(values).all(axis=0)
         if bounded.any():
-            is_theory = i >= theorem.n_measured
-            x, values = np.asarray(theorem.x)[bounded], curves[:, bounded]
-            more: dict[str, Any] = {"params": (theorem.params,), "is_theory": is_theory}
-            lines.append(line_of(label, x, values, **more))
+            shown = np.asarray(x)[bounded], values[:, bounded]
+            lines.append(line_of(label, *shown, params=(params,), is_theory=i >= n_measured))
     return Axes(
-        theorem.x_label,
-        theorem.y_label,
+        *labels,
         tuple(lines),
         x_scale="log",
         y_scale="log",
-        references=theorem.references,
+        references=references,
         title=one.line.description.title or one.line.label,
-        warning=theorem.warning or one.line.description.warning,
-        notes=tuple(theorem.notes(found)),
+        warning=warning or one.line.description.warning,
+        notes=tuple(notes(found)),
     )
 
 
@@ -103,57 +94,6 @@ def check_points_have(one: PlayedLine, *names: str) -> None:
     if not set(names) <= set(one.line.experiment.points[0]):
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
         raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
-
-
-def regret_theorem(
-    one: PlayedLine,
-    ridges: Sequence[float],
-    bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
-    notes: Sequence[str],
-    warning: str,
-) -> Theorem:
-    """Return a line's regret beside its bounds.
-
-    The regret is against the first of the ridges' comparators u, the best fixed weights in
-    hindsight (`omtl.theory.comparators.best_weights`). A bound of the regret against any other
-    fixed weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the
-    path of the ridges, and over no weights at all.
-
-    Parameters
-    ----------
-    one : PlayedLine
-    ridges : sequence of float
-    bounds : callable
-        ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.
-    notes, warning
-        Of the theorem; how often the regret is above a bound is noted too.
-    """
-
-    def curves(unit: Unit, result: Result, p: int) -> Curves:
-        setting = setting_of(unit)
-        *others, (tightest, last) = bounds(unit, one.line.experiment.points[p]).items()
-        path = [best_weights_of(unit, ridge) for ridge in ridges]
-        path.append(np.zeros_like(path[0]))
-        losses = [
-            comparators.at_checkpoints(comparators.losses_under(setting.tasks, U), setting.stream)
-            for U in path
-        ]
-        certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
-        return {
-            f"regret of {one.line.label}": result.arrays["checkpoint_loss"][p] - losses[0],
-            **{label: bound(path[0]) for label, bound in others},
-            tightest: np.min(certified, axis=0) - losses[0],
-        }
-
-    return Theorem(
-        "rounds T",
-        "regret (hinge loss)",
-        setting_of(one.units[0]).stream.checkpoint,
-        curves,
-        lambda found: (*notes, *times_above("regret is", found)),
-        params=one.most_chosen,
-        warning=warning,
-    )
 
 
 def times_above(what: str, found: Curves) -> tuple[str, ...]:

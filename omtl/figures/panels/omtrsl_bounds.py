@@ -10,10 +10,10 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import PlayedLine
+from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import (
     Curves,
-    Theorem,
+    bound_axes,
     check_points_have,
     largest_norm,
     times_above,
@@ -28,7 +28,7 @@ ACTIVE = "theorem 2, ‖M − I‖"
 NO_MATRICES = "theorem 1 as proved, M = I"
 
 
-def mistake_bound(one: PlayedLine, panel: Panel) -> Theorem:
+def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
     """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
 
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
@@ -42,9 +42,9 @@ def mistake_bound(one: PlayedLine, panel: Panel) -> Theorem:
         bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
         return {f"mistakes of {one.line.label}": made, **bounds}
 
-    return Theorem(
-        "triplets",
-        "mistakes",
+    return bound_axes(
+        one,
+        ("triplets", "mistakes"),
         one.results[0].arrays["seen"],
         curves,
         lambda found: times_above("mistakes are", found),

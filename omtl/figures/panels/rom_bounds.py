@@ -10,8 +10,8 @@ from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import PlayedLine
-from omtl.figures.panels.bounds import Curves, Theorem, solved
+from omtl.figures.panels.axes import Axes, PlayedLine
+from omtl.figures.panels.bounds import Curves, bound_axes, solved
 from omtl.theory import rom
 from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
@@ -93,7 +93,7 @@ THEORIES = {"eta": pgd, "kappa": rda}
 """What theory says of a learner, by the name of its rate."""
 
 
-def rom_regret(one: PlayedLine, panel: Panel) -> Theorem:
+def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     """Return the regret against the rounds played, beside its bounds.
 
     The regret at T is against the weights that are best for the first T rounds, at the rate of the
@@ -130,8 +130,8 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Theorem:
             *above(found),
         ]
 
-    y_label = "regret (loss and regulariser)"
-    return Theorem("rounds T", y_label, checkpoint[horizons], curves, notes, n_measured=2)
+    labels = ("rounds T", "regret (loss and regulariser)")
+    return bound_axes(one, labels, checkpoint[horizons], curves, notes, n_measured=2)
 
 
 def rate_and_regulariser(one: PlayedLine) -> tuple[str, Regulariser]:
