@@ -20,8 +20,8 @@ from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.providers import added_module
 
-GIVEN = ("home", "rng")
-"""What a data set is given besides its options: a folder of files, a random generator."""
+GIVEN = "rng"
+"""What a synthetic data set is given besides its options: a random generator."""
 
 
 class DataSetModule(Protocol):
@@ -37,8 +37,8 @@ class DataSetModule(Protocol):
         """Download the files if necessary, and turn them into tasks.
 
         Its keyword arguments are the data set's options or, if the module has a dataclass
-        ``Options`` of them, its only positional argument is one. A data set with files takes
-        `home`, the folder of all data sets; a synthetic one takes the generator `rng`.
+        ``Options`` of them, its only argument is one. A synthetic data set takes the generator
+        `rng` besides.
         """
 
 
@@ -55,6 +55,7 @@ def _modules() -> frozenset[str]:
     return frozenset(name for name in modules if not name.startswith("_")) - {"fetch", "synthetic"}
 
 
+@lru_cache
 def _drawn() -> Mapping[str, DataSetModule]:
     """Return the synthetic data sets; imported by name, so that others do not depend on them."""
     return import_module(f"{__name__}.synthetic").DATA_SETS
@@ -75,13 +76,11 @@ def data_set(name: str) -> DataSetModule:
     """
     if name in _modules():
         return cast(DataSetModule, import_module(f"{__name__}.{name}"))
-    if name not in data_set_names() and added_module(name) is not None:
+    if name in (drawn := _drawn()):
+        return drawn[name]
+    if added_module(name) is not None:
         return cast(DataSetModule, import_module(name))
-    if name not in data_set_names():
-        raise UserError(
-            f"There is no data set {name!r}: choose among {', '.join(data_set_names())}."
-        )
-    return _drawn()[name]
+    raise UserError(f"There is no data set {name!r}: choose among {', '.join(data_set_names())}.")
 
 
 def options_of(one: DataSetModule) -> Callable[..., Any]:
@@ -97,7 +96,7 @@ def load(name: str, **options: Any) -> Tasks:
     name : str
         One of ``names()``.
     **options
-        Options of the data set, and `home` or `rng` (`DataSet.load`).
+        Options of the data set, and `rng` of a synthetic one.
 
     Raises
     ------
@@ -111,11 +110,7 @@ def load(name: str, **options: Any) -> Tasks:
 
 def load_module(one: DataSetModule, options: Mapping[str, Any]) -> Tasks:
     """Return the tasks of a data set's module, by options as in `load`."""
-    if not hasattr(one, "Options"):
-        return one.load(**options)
-    given = {name: value for name, value in options.items() if name in GIVEN}
-    chosen = {name: value for name, value in options.items() if name not in GIVEN}
-    return one.load(one.Options(**chosen), **given)
+    return one.load(one.Options(**options)) if hasattr(one, "Options") else one.load(**options)
 
 
 def folder_of(one: DataSetModule) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from data_fetchers.fetch import Archive, RemoteFile
+from data_fetchers.fetch import Archive, RemoteFile, fetch
+from omtl.util.errors import UserError
 
 FOLDER = Path(__file__).parent
 
@@ -57,8 +59,58 @@ def total_counts(name: str) -> dict[str, int]:
     return {what: n for what, n in expected_counts(name).items() if ": " not in what}
 
 
-def cited(*keys: str) -> str:
-    """Return entries of ``references.bib``, as BibTeX."""
+def catalogued(
+    name: str, *references: str, licence: str = "unstated"
+) -> tuple[str, str, str, tuple[RemoteFile, ...]]:
+    """Return what a data set's module says of itself: name, licence, citation and files.
+
+    Parameters
+    ----------
+    name : str
+    *references : str
+        Keys of ``references.bib``; the citation has them as BibTeX.
+    licence : str
+    """
     entries = (FOLDER / "references.bib").read_text(encoding="utf-8").strip().split("\n\n")
     by_key = {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in entries}
-    return "".join(f"{by_key[key]}\n" for key in keys)
+    return name, licence, "".join(f"{by_key[key]}\n" for key in references), listed(name)
+
+
+def fetched(folder: str, files: Iterable[RemoteFile]) -> list[bytes]:
+    """Return the contents of a data set's files, each downloaded if necessary.
+
+    Raises
+    ------
+    DataMissing
+        If a file is available nowhere.
+    """
+    return [fetch(folder, file).read_bytes() for file in files]
+
+
+def check_counts(where: str, found: Mapping[str, int]) -> None:
+    """Check what a data set's files parsed to against ``counts.csv``.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name.
+    found : mapping of str to int
+        All counts, or those of some parts of the data set.
+
+    Raises
+    ------
+    UserError
+        If a count differs from the table's or is not there.
+    """
+    expected = expected_counts(where)
+    wrong = [
+        f"{what} {count} instead of {expected.get(what, 0)}"
+        for what, count in found.items()
+        if count != expected.get(what)
+    ]
+    if wrong:
+        shown = "; ".join(wrong[:5]) + ("; ..." if len(wrong) > 5 else "")
+        raise UserError(
+            f"{where}: the files parse to other counts than they must: {shown}. As the files are "
+            f"verified, fix the parser, or data_fetchers/counts.csv."
+        )

@@ -27,21 +27,16 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import check_counts, checked_choices
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
-NAME = "eachmovie"
-LICENCE = "unstated"
-CITATION = cited("mcjones1997eachmovie")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("eachmovie", "mcjones1997eachmovie")
 
 RATED = 200
 """Number of films rated by a task's user, and minimum for other users whose ratings count."""
@@ -152,7 +147,6 @@ def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarr
 
 def load(
     *,
-    home: Path | None = None,
     users: str = "exactly",
     sample_seed: int = 0,
     like_from: int | str = 4,
@@ -162,8 +156,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     users : {"exactly", "more"}
         Whether the tasks' users rated exactly 200 films or more.
     sample_seed : int
@@ -193,7 +185,7 @@ def load(
     checked_choices(NAME, "features", [features], FEATURES)
     checked_choices(NAME, "like_from", [like_from], LIKES)
 
-    parts = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
+    parts = [parse(content) for content in fetched(NAME, FILES)]
     ratings = joined_ratings(parts)
     check_counts(NAME, _counts(ratings, parts))
 

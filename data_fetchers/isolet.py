@@ -18,19 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._features import components as on_components
-from data_fetchers._matlab import matlab
-from data_fetchers._tasks import in_tasks
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import check_counts, checked_choices, in_tasks, matlab
+from data_fetchers._shared import components as on_components
 from omtl.data.streams import Classes
 from omtl.util.errors import UserError
 
-NAME = "isolet"
-LICENCE = "unstated"
-CITATION = cited("fanty1990spoken")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("isolet", "fanty1990spoken")
 
 GROUPS = tuple(Path(file.path).stem.lower() for file in FILES)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -68,7 +62,6 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 def load(
     *,
-    home: Path | None = None,
     groups: Sequence[str] | None = None,
     letters: str | None = None,
     letters_each: int | None = None,
@@ -79,8 +72,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     groups : sequence of str, optional
         The groups, in the tasks' order; else all, in the order of ``GROUPS``.
     letters : str, optional
@@ -110,7 +101,7 @@ def load(
     names = checked_choices(NAME, "groups", groups, GROUPS)
     spoken = checked_choices(NAME, "letters", letters, LETTERS)
 
-    parsed = [parse(fetch(NAME, file, home=home).read_bytes()) for file in FILES]
+    parsed = [parse(content) for content in fetched(NAME, FILES)]
     for group, (X, label) in zip(GROUPS, parsed, strict=True):
         found = {f"{group}: features": X.shape[1]}
         for letter, count in zip(LETTERS, np.bincount(label, minlength=27)[1:], strict=True):

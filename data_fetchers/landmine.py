@@ -15,21 +15,23 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._matlab import joined_cells, matlab, signed_labels
-from data_fetchers._tasks import sampled, selected, sizes
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import (
+    check_counts,
+    checked_choices,
+    joined_cells,
+    matlab,
+    sampled,
+    selected,
+    signed_labels,
+    sizes,
+)
 from omtl.data.streams import Tasks
 
-NAME = "landmine"
-LICENCE = "unstated"
-CITATION = cited("xue2007multitask")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("landmine", "xue2007multitask")
 
 FIRST_DESERT = 16
 """The first field of bare earth or desert; those before it are foliated."""
@@ -65,7 +67,6 @@ def task_name(field: int) -> str:
 
 def load(
     *,
-    home: Path | None = None,
     tasks: str | Sequence[int] = "all",
     per_task: int | None = None,
     sample_seed: int | None = 0,
@@ -75,8 +76,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     tasks : {"all", "osmtl19"} or sequence of int
         A choice of ``SUBSETS``, or the fields' numbers, from 1, in the tasks' order.
     per_task : int, optional
@@ -103,7 +102,7 @@ def load(
         checked_choices(NAME, "tasks", [tasks], SUBSETS)
         tasks = SUBSETS[tasks]
     fields = checked_choices(NAME, "tasks", tasks, SUBSETS["all"])
-    places = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    places = parse(fetched(NAME, FILES)[0])
     check_counts(NAME, {"features": places.X.shape[1]} | sizes(places, "places", "landmines"))
     part = selected(places, [task_name(field) for field in fields])
     return sampled(NAME, part, per_task, sample_seed, positives)

@@ -12,21 +12,13 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._matlab import matlab
-from data_fetchers._tasks import above_mean
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import above_mean, check_counts, checked_choices, matlab
 from omtl.data.streams import RealTasks, Tasks
 
-NAME = "lenk"
-LICENCE = "unstated"
-CITATION = cited("lenk1996hierarchical")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("lenk", "lenk1996hierarchical")
 
 N_FEATURES = 13
 PARTS = {"Traindata": 16, "Testdata": 4}
@@ -51,7 +43,6 @@ def parse(content: bytes) -> np.ndarray:
 
 def load(
     *,
-    home: Path | None = None,
     n_features: int = N_FEATURES,
     above_mean_of: str | None = None,
     n_tasks: int | None = None,
@@ -60,8 +51,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     n_features : {13, 14}
         The attributes alone, or with the constant.
     above_mean_of : {"all", "task"}, optional
@@ -82,7 +71,7 @@ def load(
         An option is wrong, or the parsed counts are not as expected.
     """
     checked_choices(NAME, "n_features", [n_features], (N_FEATURES, N_FEATURES + 1))
-    table = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    table = parse(fetched(NAME, FILES)[0])
     check_counts(NAME, {"persons": len(table)})
     rows = table.reshape(-1, N_FEATURES + 2)
     X = np.ascontiguousarray(rows[:, :n_features])

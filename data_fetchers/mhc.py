@@ -16,20 +16,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices, read_lines
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import check_counts, checked_choices, read_lines
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
-NAME = "mhc"
-LICENCE = "unstated"
-CITATION = cited("peters2006community")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("mhc", "peters2006community")
 
 VALUES = ("count", "presence")
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
@@ -102,7 +97,6 @@ def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
 
 def load(
     *,
-    home: Path | None = None,
     alleles: Sequence[str] | None = None,
     lengths: Sequence[int] | None = None,
     threshold_nm: float = BINDER_NM,
@@ -112,8 +106,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     alleles : sequence of str, optional
         The alleles in the tasks' order, a human one as 'A0201', another as the file spells it;
         else all, in the file's order.
@@ -143,7 +135,7 @@ def load(
     if not threshold_nm > 0:
         raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
 
-    measured = parse(fetch(NAME, FILES[0], home=home).read_text(encoding="ascii"))
+    measured = parse(fetched(NAME, FILES)[0].decode("ascii").replace("\r\n", "\n"))
     check_counts(NAME, _counts(measured))
     known = tuple(dict.fromkeys(allele for allele, _, _ in measured))
     names = checked_choices(NAME, "alleles", alleles, known)

@@ -23,26 +23,26 @@ Licence: unstated.
 from __future__ import annotations
 
 import bz2
-import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._features import canonical, most_common, weighted
-from data_fetchers._features import components as on_components
-from data_fetchers._tasks import in_tasks
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import (
+    check_counts,
+    checked_choices,
+    in_tasks,
+    most_common,
+    svmlight,
+    weighted,
+)
+from data_fetchers._shared import components as on_components
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 
-NAME = "news20"
-LICENCE = "unstated"
-CITATION = cited("lang1995newsweeder")
-FILES = listed(NAME)  # as distributed by LIBSVM: the bytes are the packed ones
+NAME, LICENCE, CITATION, FILES = catalogued("news20", "lang1995newsweeder")
+# As distributed by LIBSVM: the bytes are the packed ones.
 
 TASKS = ("comp", "rec", "sci", "talk")
 NEWSGROUPS = (
@@ -77,23 +77,14 @@ def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
     UserError
         If the content has another format.
     """
-    from sklearn.datasets import load_svmlight_file  # it loads slowly
-
-    try:
-        X, label = load_svmlight_file(io.BytesIO(content), zero_based=False)
-        if not np.isin(label, np.arange(1, len(NEWSGROUPS) + 1)).all():
-            raise ValueError(f"a newsgroup is not from 1 to {len(NEWSGROUPS)}")
-    except (ValueError, OverflowError) as fault:
-        raise UserError(
-            f"{NAME}: the file must have lines of the form 'newsgroup word:count ...' with "
-            f"ascending words: {' '.join(str(fault).split())}."
-        ) from fault
-    return canonical(X), label.astype(np.int64)
+    X, label = svmlight(NAME, content, "'newsgroup word:count ...'")
+    if not np.isin(label, np.arange(1, len(NEWSGROUPS) + 1)).all():
+        raise UserError(f"{NAME}: a newsgroup is not from 1 to {len(NEWSGROUPS)}.")
+    return X, label.astype(np.int64)
 
 
 def load(
     *,
-    home: Path | None = None,
     tasks: Sequence[str] | None = None,
     value: str = "count",
     per_newsgroup: int | None = None,
@@ -106,12 +97,10 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     tasks : sequence of str, optional
         The hierarchies, in the tasks' order; else all, in the order of ``TASKS``.
     value : {"count", "presence", "frequency", "tfidf"}
-        The entries, as in `data_fetchers._features.weighted`.
+        The entries, as in `data_fetchers._shared.weighted`.
     per_newsgroup : int, optional
         Number of messages per newsgroup to include, the first in the file; default: all.
     message_draw : int, optional
@@ -152,7 +141,7 @@ def load(
         ):
             raise UserError(f"{NAME}: with pairing, set of all other options only value.")
 
-    X, label = parse(bz2.decompress(fetch(NAME, FILES[0], home=home).read_bytes()))
+    X, label = parse(bz2.decompress(fetched(NAME, FILES)[0]))
     found = {"messages": X.shape[0], "words": X.shape[1], "nonzeros": X.nnz}
     for name, count in zip(NEWSGROUPS, np.bincount(label)[1:], strict=False):
         found[f"messages of {name}"] = int(count)

@@ -17,21 +17,14 @@ Licence: unstated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._matlab import matlab
-from data_fetchers._tasks import sampled, selected, sizes
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import check_counts, checked_choices, matlab, sampled, selected, sizes
 from omtl.data.streams import Tasks
 
-NAME = "pubfig_attributes"
-LICENCE = "unstated"
-CITATION = cited("parikh2011relative")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("pubfig_attributes", "parikh2011relative")
 
 
 def parse(content: bytes) -> Tasks:
@@ -68,7 +61,6 @@ def parse(content: bytes) -> Tasks:
 
 def load(
     *,
-    home: Path | None = None,
     attributes: Sequence[str] | None = None,
     per_task: int | None = None,
     sample_seed: int | None = 0,
@@ -78,8 +70,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     attributes : sequence of str, optional
         The attributes, in the tasks' order; else all 11, in the file's order.
     per_task : int, optional
@@ -101,7 +91,7 @@ def load(
     UserError
         An attribute is unknown, or the parsed counts are not as expected.
     """
-    every = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    every = parse(fetched(NAME, FILES)[0])
     check_counts(NAME, {"features": every.X.shape[1]} | sizes(every, "images", "images with it"))
     part = selected(every, checked_choices(NAME, "attributes", attributes, every.names))
     return sampled(NAME, part, per_task, sample_seed, positives)

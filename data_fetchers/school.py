@@ -13,21 +13,15 @@ Licence: of the data unstated; the file's repository has GPL-2.0.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._matlab import joined_cells, matlab
-from data_fetchers._tasks import above_mean
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import above_mean, check_counts, checked_choices, joined_cells, matlab
 from omtl.data.streams import RealTasks, Tasks
 
-NAME = "school"
-LICENCE = "unstated; the repository's is GPL-2.0"
-CITATION = cited("bakker2003task")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued(
+    "school", "bakker2003task", licence="unstated; the repository's is GPL-2.0"
+)
 
 PERCENTAGES = (3, 4)
 """Numeric columns; all others are 0 or 1."""
@@ -53,7 +47,6 @@ def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def load(
     *,
-    home: Path | None = None,
     coding: str = "zero_one",
     above_mean_of: str | None = None,
     n_tasks: int | None = None,
@@ -62,8 +55,6 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     coding : {"zero_one", "signs"}
         The coding of two-valued features.
     above_mean_of : {"all", "task"}, optional
@@ -84,7 +75,7 @@ def load(
         An option is wrong, or the parsed counts are not as expected.
     """
     checked_choices(NAME, "coding", [coding], CODINGS)
-    X, y, task = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    X, y, task = parse(fetched(NAME, FILES)[0])
     names = tuple(f"school {k + 1}" for k in range(task[-1] + 1))
     check_counts(NAME, {"schools": len(names), "pupils": len(y), "features": X.shape[1]})
     if coding == "signs":

@@ -19,19 +19,14 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import checked_choices, read_lines
-from data_fetchers._features import Review, ngram_lengths, review_tasks
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import Review, checked_choices, read_lines, review_tasks
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
-NAME = "sentiment"
-LICENCE = "unstated"
-CITATION = cited("blitzer2007biographies")
+NAME, LICENCE, CITATION, FILES = catalogued("sentiment", "blitzer2007biographies")
 # The archive is the canonical origin, but reading a file in it means reading everything before it,
 # mostly the unlabelled reviews; so the public copy comes first, with the archive as a fallback.
-FILES = listed(NAME)
 
 DOMAINS = ("books", "dvd", "electronics", "kitchen")
 NUMBERINGS = ("shared", "by_domain")
@@ -59,18 +54,8 @@ def parse(text: str) -> list[Review]:
     return read_lines(NAME, text, read, form)
 
 
-def n_words(feature: str) -> int:
-    """Return the number of words of a feature, 1 or 2.
-
-    A feature with a ``_`` is a bigram. A few dozen have more than one, from words with a ``_`` of
-    their own (``firmware_v3.0_20``); a unigram with a ``_`` is indistinguishable from a bigram.
-    """
-    return 2 if "_" in feature else 1
-
-
 def load(
     *,
-    home: Path | None = None,
     domains: Sequence[str] | None = None,
     value: str = "count",
     min_reviews: int = 1,
@@ -81,12 +66,10 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
         The domains, in the tasks' order; else all, in the order of ``DOMAINS``.
     value : {"count", "presence", "frequency", "tfidf"}
-        The entries, as in `data_fetchers._features.weighted`.
+        The entries, as in `data_fetchers._shared.weighted`.
     min_reviews : int
         Keep features that occur in at least this many reviews of these domains.
     ngrams : int or collection of int
@@ -111,7 +94,6 @@ def load(
     """
     names = checked_choices(NAME, "domains", domains, DOMAINS)
     checked_choices(NAME, "numbering", [numbering], NUMBERINGS)
-    lengths = ngram_lengths(NAME, ngrams)
     if min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")
 
@@ -119,10 +101,9 @@ def load(
     for file in FILES:
         domain = Path(file.path).parent.name
         if domain in reviews:
-            for counts, label in parse(fetch(NAME, file, home=home).read_bytes().decode()):
-                kept = {name: n for name, n in counts.items() if n_words(name) in lengths}
-                reviews[domain].append((Counter(kept), label))
-    tasks = review_tasks(NAME, reviews, value)
+            [content] = fetched(NAME, [file])
+            reviews[domain] += parse(content.decode())
+    tasks = review_tasks(NAME, reviews, value, ngrams)
     X = sparse.csr_array(tasks.X)
     n_reviews = np.bincount(X.indices, minlength=X.shape[1])
     X = sparse.csr_array(X[:, np.flatnonzero(n_reviews >= min_reviews)])

@@ -28,21 +28,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import checked_choices, read_lines
-from data_fetchers._features import Review, count_ngrams, ngram_lengths, review_tasks
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import (
+    checked_choices,
+    read_lines,
+    review_tasks,
+)
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError
 
-NAME = "sentiment25"
-LICENCE = "unstated"
-CITATION = cited("blitzer2007biographies", "yu2018diverse")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued(
+    "sentiment25", "blitzer2007biographies", "yu2018diverse"
+)
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""
@@ -79,7 +79,6 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
 
 def load(
     *,
-    home: Path | None = None,
     domains: Sequence[str] | None = None,
     rest: str | None = None,
     value: str = "count",
@@ -90,14 +89,12 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     domains : sequence of str, optional
         The domains, in the tasks' order; default: all with 100 reviews or more.
     rest : str, optional
         Name of one more task that has the reviews of all further domains; default: no such task.
     value : {"count", "presence", "frequency", "tfidf"}
-        The entries, as in `data_fetchers._features.weighted`.
+        The entries, as in `data_fetchers._shared.weighted`.
     ngrams : int or collection of int
         The lengths of the features, in words: 1, 2, or both.
     at_most : int, optional
@@ -119,7 +116,6 @@ def load(
     """
     large = [name for name in DOMAINS if name not in FEW]
     names = checked_choices(NAME, "domains", large if domains is None else domains, DOMAINS)
-    lengths = ngram_lengths(NAME, ngrams)
     if at_most is not None and at_most < 1:
         raise UserError(f"{NAME}: at_most must be 1 or more, not {at_most}.")
 
@@ -127,13 +123,10 @@ def load(
     for file in FILES:
         domain, stars, _ = file.path.split(".")
         if domain in labels:
-            text = fetch(NAME, file, home=home).read_bytes().decode()
-            labels[domain] |= parse(text, CERTAIN[stars])
-    reviews: dict[str, list[Review]] = {
-        name: [(count_ngrams(text, lengths), label) for text, label in own.items()]
-        for name, own in labels.items()
-    }
-    tasks = review_tasks(NAME, reviews, value)
+            [content] = fetched(NAME, [file])
+            labels[domain] |= parse(content.decode(), CERTAIN[stars])
+    reviews = {name: [*own.items()] for name, own in labels.items()}
+    tasks = review_tasks(NAME, reviews, value, ngrams)
     if rest:
         number = [names.index(name) if name in names else len(names) for name in tasks.names]
         tasks = replace(tasks, task=np.array(number)[tasks.task], names=(*names, rest))

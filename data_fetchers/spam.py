@@ -13,28 +13,28 @@ Licence: unstated.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_files
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._features import weighted
-from data_fetchers._matlab import joined_cells, matlab, signed_labels
-from data_fetchers._tasks import sampled, selected, sizes
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import (
+    check_counts,
+    checked_choices,
+    joined_cells,
+    matlab,
+    sampled,
+    selected,
+    signed_labels,
+    sizes,
+    svmlight,
+    weighted,
+)
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
-NAME = "spam"
-LICENCE = "unstated"
-CITATION = cited("bickel2006ecml")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("spam", "bickel2006ecml")
 
 
 def parse(content: bytes) -> Tasks:
@@ -70,22 +70,13 @@ def parse_inboxes(contents: Sequence[bytes]) -> Tasks:
     UserError
         If a file has another format.
     """
-    try:
-        read = load_svmlight_files([io.BytesIO(one) for one in contents], zero_based=False)
-    except ValueError as fault:
-        raise UserError(
-            f"{NAME}: the files of task A must be lines of svmlight: {fault}"
-        ) from fault
-    inboxes, labels = read[::2], read[1::2]
-    task = np.repeat(np.arange(len(inboxes)), [len(label) for label in labels])
-    names = tuple(f"u{k:02}" for k in range(len(inboxes)))
-    X = sparse.csr_array(sparse.vstack(inboxes, format="csr"))
-    return Tasks(X, np.concatenate(labels), task, names)
+    X, label = svmlight(NAME, b"\n".join(contents), "'label word:count ...'")
+    task = np.repeat(np.arange(len(contents)), [len(content.splitlines()) for content in contents])
+    return Tasks(X, label, task, tuple(f"u{k:02}" for k in range(len(contents))))
 
 
 def load(
     *,
-    home: Path | None = None,
     challenge: str = "task_b",
     users: Sequence[str] | None = None,
     value: str = "count",
@@ -96,14 +87,12 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     challenge : {"task_b", "task_a"}
         Which inboxes: the 15 of task B, or the three of task A.
     users : sequence of str, optional
         The inboxes in the tasks' order, named u00 to u14, or u02; default: all.
     value : {"count", "presence", "frequency", "tfidf"}
-        The entries, as in `data_fetchers._features.weighted`.
+        The entries, as in `data_fetchers._shared.weighted`.
     per_task : int, optional
         Number of examples to keep per task, drawn uniformly without replacement; default: all.
     sample_seed : int, optional
@@ -124,7 +113,7 @@ def load(
     """
     [kind] = checked_choices(NAME, "challenge", [challenge], ("task_b", "task_a"))
     of_kind = [file for file in FILES if file.path.startswith("task_a") == (kind == "task_a")]
-    contents = [fetch(NAME, file, home=home).read_bytes() for file in of_kind]
+    contents = fetched(NAME, of_kind)
     emails = parse(contents[0]) if kind == "task_b" else parse_inboxes(contents)
     X = sparse.csr_array(emails.X)
     words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices)), "nonzeros": X.nnz}

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data_fetchers._checks import checked_choices
+from data_fetchers._shared import checked_choices
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import RealTasks, Tasks
 from omtl.util.errors import UserError

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._checks import checked_choices
 from data_fetchers._columns import ParsedTable, some, table_notes, text_of_tasks, uneven_scales
+from data_fetchers._shared import checked_choices
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.archives import read_arrays

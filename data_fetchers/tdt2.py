@@ -15,25 +15,16 @@ Licence: unstated; the corpus itself is the Linguistic Data Consortium's.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._catalogue import cited, listed
-from data_fetchers._checks import check_counts, checked_choices
-from data_fetchers._features import weighted
-from data_fetchers._matlab import matlab
-from data_fetchers._tasks import in_tasks
-from data_fetchers.fetch import fetch
+from data_fetchers._catalogue import catalogued, fetched
+from data_fetchers._shared import check_counts, checked_choices, in_tasks, matlab, weighted
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
-NAME = "tdt2"
-LICENCE = "unstated"
-CITATION = cited("cai2005document")
-FILES = listed(NAME)
+NAME, LICENCE, CITATION, FILES = catalogued("tdt2", "cai2005document")
 
 N_CATEGORIES = 30
 NEGATIVES = ("all", "balanced")
@@ -114,7 +105,6 @@ def _some(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
 
 def load(
     *,
-    home: Path | None = None,
     categories: int | None = None,
     negatives: str = "all",
     sample_seed: int = 0,
@@ -125,15 +115,13 @@ def load(
 
     Parameters
     ----------
-    home : Path, optional
-        The folder of all data sets, as in `data_fetchers.fetch.fetch`.
     categories : int, optional
         Number of categories that are tasks, the largest ones; default: all 30. Documents of the
         others are still negatives.
     negatives, sample_seed, per_task
         As in `one_against_all`.
     value : {"count", "presence", "frequency", "tfidf"}
-        The entries, as in `data_fetchers._features.weighted`. The last one follows Deng Cai's own
+        The entries, as in `data_fetchers._shared.weighted`. The last one follows Deng Cai's own
         script, except for its final normalisation of each document.
 
     Returns
@@ -156,7 +144,7 @@ def load(
     if per_task is not None and per_task < 2:
         raise UserError(f"{NAME}: per_task must be at least 2, not {per_task}.")
 
-    X, category = parse(fetch(NAME, FILES[0], home=home).read_bytes())
+    X, category = parse(fetched(NAME, FILES)[0])
     found = {"documents": X.shape[0], "terms": X.shape[1], "nonzeros": X.nnz}
     for one, size in zip(*np.unique(category, return_counts=True), strict=True):
         found[f"documents of category {one}"] = int(size)

@@ -22,7 +22,7 @@ from scipy import sparse
 from data_fetchers._columns import TIMES, VALUES, no_numbers, text_of_tasks
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
-from omtl.experiment.loading import load_tasks
+from omtl.experiment.playing import load_tasks
 from omtl.experiment.schema import Frozen, choose
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.api.names import known_name
-from omtl.experiment.naming import CLOSEST
+from omtl.experiment.descriptions import CLOSEST
 from omtl.reproduction.record import collect, record_rows
 from omtl.tables.cells import PLACE
 from omtl.tables.plan import descriptions

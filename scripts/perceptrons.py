@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import NO_READING
-from omtl.experiment.unit import Unit
+from omtl.experiment.unit import Experiment, Names, Unit
 
 
 def perceptrons(count: int, **options: int) -> list[Unit]:

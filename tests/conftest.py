@@ -18,7 +18,7 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, before NumPy
 
 import data_fetchers
-from data_fetchers import _checks
+from data_fetchers import _catalogue
 from data_fetchers.fetch import RemoteFile
 from omtl.commands._main import main
 from omtl.compute.store import Store
@@ -48,7 +48,7 @@ def put(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that gives a data set other files, with whatever counts."""
 
     def put(module: ModuleType, contents: Mapping[str, bytes]) -> None:
-        monkeypatch.setattr(_checks, "expected_counts", lambda _: Mock(get=lambda *_: ANY))
+        monkeypatch.setattr(_catalogue, "expected_counts", lambda _: Mock(get=lambda *_: ANY))
         files = []
         for path, content in contents.items():
             target = home / data_fetchers.folder_of(module) / path
@@ -61,14 +61,14 @@ def put(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="module")
-def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
-    """Give a folder for real files where there is a mirror; elsewhere what was fetched before."""
+def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fetch real files anew where there is a mirror; elsewhere use what was fetched before."""
     with pytest.MonkeyPatch.context() as patch:
         if os.environ.get("OMTL_DATA_MIRROR"):
-            yield tmp_path_factory.mktemp("data")
+            patch.setenv("OMTL_DATA", str(tmp_path_factory.mktemp("data")))
         else:
             patch.setenv("OMTL_OFFLINE", "1")
-            yield None
+        yield
 
 
 @pytest.fixture(scope="session")

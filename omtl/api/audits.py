@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from omtl.api.tables import RequestOptions, parallel_for, request_for
-from omtl.experiment.naming import LITERAL
+from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import search_readings as searching
 from omtl.reproduction import verify as replaying

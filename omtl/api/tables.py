@@ -21,7 +21,7 @@ from omtl.api.views import WIDEST, DisplayedResult, View
 from omtl.compute.store import Store
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.naming import CLOSEST
+from omtl.experiment.descriptions import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.agreement import agreement_sentence

@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from omtl.experiment.naming import CLOSEST, READINGS
-
 AUTO_HELP = "; auto (default): as many of these as each verdict needs"
 
 FLAGS = {
@@ -91,6 +89,8 @@ def add_request_options(command: argparse.ArgumentParser, auto: bool = False) ->
 
     With `auto` as many repeats are played as the verdicts need, unless a number is given.
     """
+    from omtl.experiment.descriptions import CLOSEST, READINGS
+
     command.add_argument(
         "--reading",
         default=CLOSEST,

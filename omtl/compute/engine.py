@@ -26,8 +26,7 @@ from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess
 from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.config import number_of_jobs
-from omtl.experiment.loading import data_notes
-from omtl.experiment.playing import compute
+from omtl.experiment.playing import compute, data_notes
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write

@@ -21,12 +21,11 @@ from omtl.evidence.compared_learners import baselines, curves_of, learner_label,
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
-from omtl.experiment.experiment import Experiment
-from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import load_prepared
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
 from omtl.experiment.specs import DataSetSpec, SelectionSpec
-from omtl.experiment.unit import Result, Unit
+from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.tables.scoring import choose_points, numbers_at

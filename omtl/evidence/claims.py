@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
-from omtl.experiment.descriptions import FILES, Claim, Part
-from omtl.experiment.naming import CLOSEST
-from omtl.experiment.papers import paper_file
+from omtl.experiment.config import paper_file
+from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
 from omtl.experiment.schema import check_names, read_file
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, places_in

@@ -27,11 +27,10 @@ from omtl.evidence.comparisons import (
 )
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
-from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET, Experiment
 from omtl.experiment.playing import learner_class
 from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
-from omtl.experiment.unit import Result, import_fault
+from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result, import_fault
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.tables.scoring import choose_points, numbers_at

@@ -20,7 +20,7 @@ from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, ranking_of
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.descriptions import PanelGrid
-from omtl.experiment.experiment import ONE_DATA_SET
+from omtl.experiment.unit import ONE_DATA_SET
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels.axes import Axes, line_of

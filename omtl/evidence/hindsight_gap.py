@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES, number_text
-from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.naming import READINGS
+from omtl.experiment.descriptions import READINGS, TableDescription
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.experiment.specs import ProtocolSpec

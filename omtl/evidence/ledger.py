@@ -24,9 +24,8 @@ from omtl.evidence.claims import (
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.scoreboard import write_scoreboard
-from omtl.experiment.descriptions import Claim
-from omtl.experiment.naming import CLOSEST, READINGS
-from omtl.experiment.papers import paper_file, paper_files
+from omtl.experiment.config import paper_file, paper_files
+from omtl.experiment.descriptions import CLOSEST, READINGS, Claim
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.util.files import write_whole

@@ -9,7 +9,7 @@ import pandas as pd
 
 from omtl.evidence.claims import claims_of, stand_ins
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.experiment.naming import CLOSEST, READINGS, by_reading
+from omtl.experiment.descriptions import CLOSEST, READINGS, by_reading
 from omtl.tables.placebo_test import placebo_rows
 from omtl.tables.plan import descriptions
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS

@@ -18,8 +18,7 @@ from omtl.evidence.comparisons import (
 )
 from omtl.evidence.rank_diagrams import write_diagrams
 from omtl.evidence.ranks import Ranking, rank_rows, rankings
-from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.naming import by_reading
+from omtl.experiment.descriptions import TableDescription, by_reading
 from omtl.experiment.readings import Reading
 from omtl.figures.numbers import show_figure
 from omtl.figures.plan import plan_figure

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,10 +18,9 @@ from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from omegaconf.resolvers import oc
 
-from omtl.experiment.closed_environment import closed_environment
 from omtl.experiment.config import option_file, options
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
@@ -44,6 +44,7 @@ from omtl.experiment.specs import (
     known_settings,
     refuse_unfit,
 )
+from omtl.experiment.unit import Experiment
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import extensions
@@ -61,6 +62,24 @@ class ExtensionPath(SearchPathPlugin):
 
 
 Plugins.instance().register(ExtensionPath)
+
+
+@contextmanager
+def closed_environment() -> Iterator[None]:
+    """Refuse configs that read environment variables, whose values would get into results."""
+
+    def refuse(name: str, *_: Any) -> None:
+        raise UserError(
+            f"a config reads the environment variable {name}, whose value would get into results; "
+            "write the value into the config, or on the command line"
+        )
+
+    OmegaConf.register_new_resolver("oc.env", refuse, replace=True)
+    try:
+        yield
+    finally:
+        OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
+
 
 FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
 """The errors that Hydra raises for a wrong override or config."""

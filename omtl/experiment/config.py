@@ -1,15 +1,16 @@
-"""The groups of `conf/`, and what extensions and the user's own folder add to them."""
+"""The files of configs and papers: the package's, and those of extensions and the user's folder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from omtl.experiment.schema import choose, read_yaml
 from omtl.util.errors import UserError
-from omtl.util.providers import provider_of, providers
+from omtl.util.providers import OURS, provider_of, providers
 
 
 def option_files(group: str) -> dict[str, Path]:
@@ -56,6 +57,51 @@ def load_option(group: str, name: str) -> Mapping[str, Any]:
     `omtl.experiment.specs` has typed ones of most groups.
     """
     return read_yaml(option_file(group, name))
+
+
+def paper_folders() -> dict[str, Path]:
+    """Return the folders of all papers by name, sorted.
+
+    Raises
+    ------
+    UserError
+        If two papers have the same name.
+    """
+    found: dict[str, Path] = {}
+    ours = OURS.experiments.resolve()  # a user's own folder may be the checkout
+    for each in providers():
+        if not each.experiments.is_dir() or (each != OURS and each.experiments.resolve() == ours):
+            continue
+        for entry in os.scandir(each.experiments):
+            if entry.is_dir():
+                if entry.name in found:
+                    raise UserError(
+                        f"{entry.path}: there is a paper {entry.name!r} already; rename yours"
+                    )
+                found[entry.name] = Path(entry)
+    return dict(sorted(found.items()))
+
+
+def paper_files(pattern: str) -> list[Path]:
+    """Return the files of all papers that match a pattern, by paper and name."""
+    folders = ((each, each.stat().st_mtime_ns) for each in paper_folders().values())
+    return [path for folder in folders for path in _matching(*folder, pattern)]
+
+
+@lru_cache(maxsize=256)
+def _matching(folder: Path, changed: int, pattern: str) -> list[Path]:  # noqa: ARG001 - as it was
+    return sorted(folder.glob(pattern))
+
+
+def paper_file(paper: str, name: str) -> Path:
+    """Return the path of a paper's file, which need not exist."""
+    return paper_folders().get(paper, OURS.experiments / paper) / name
+
+
+def published_file(table: str) -> Path:
+    """Return the path of a table's published numbers."""
+    found = [each.published / f"{table}.csv" for each in reversed(providers())]
+    return next((path for path in found if path.is_file()), found[-1])
 
 
 LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}

@@ -1,4 +1,7 @@
-"""The descriptions in ``experiments/``: tables, figures, claims, diagnoses and questions, typed."""
+"""The descriptions in ``experiments/``: tables, figures, claims, diagnoses and questions, typed.
+
+And how readings, and the files of results under them, are named.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,37 @@ from math import inf
 from typing import Any, Literal
 
 from omtl.experiment import schema
-from omtl.experiment.naming import SUPPORT
 from omtl.util.errors import UserError
+
+SUPPORT = ("silent", "ambiguous", "contradicts", "contrived")
+"""The support of a non-literal answer in a paper's text: it says nothing, its words allow both, it
+says something else, or nobody would write the answer before seeing the printed rows."""
+
+READINGS: Mapping[str, tuple[str, ...]] = {
+    "as_written": (),
+    "as_read": SUPPORT[:2],
+    "as_published": SUPPORT,
+}
+"""The standard readings, each with the non-literal answers that it may use, by their support in the
+paper's text."""
+
+BLIND = "blind"
+"""The reading without answers to questions of which an option was found by looking at printed
+numbers, and without contrived ones."""
+
+LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
+"""The reading with only literal answers, and the one closest to the published numbers, whose files
+do not carry its name."""
+
+
+def by_rule(name: str, selection: str, own: str) -> str:
+    """Return the name with the selection rule's, unless that is the table's or figure's own."""
+    return name if selection == own else f"{name}.{selection}"
+
+
+def by_reading(name: str, reading: str) -> str:
+    """Return the name with the reading's, unless that is the closest one."""
+    return name if reading == CLOSEST else f"{name}.{reading}"
 
 
 @dataclass(frozen=True, kw_only=True)

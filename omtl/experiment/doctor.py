@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -39,43 +41,44 @@ KEPT = {"store": "finished units", "data": "data files"}
 VARIABLES = ("OMTL_HOME", "OMTL_DATA", "OMTL_DATA_MIRROR", "OMTL_OFFLINE", "OMTL_OWN")
 
 
-def examined_part(part: str, name: str, state: str, detail: str) -> dict[str, str]:
-    """Return one finding: part, subject, state and details."""
-    return {"part": part, "name": name, "state": state, "detail": detail}
+Finding = dict[str, str]
+"""Part, name, state and detail of what was examined."""
 
 
-def examined() -> list[dict[str, str]]:
+def examined() -> list[Finding]:
     """Return all findings."""
-    return [*_machine(), *_packages(), *_kept(), *_data(), *_own()]
+    parts = (_machine(), _packages(), _kept(), _data(), _own())
+    names = ("part", "name", "state", "detail")
+    return [dict(zip(names, found, strict=True)) for part in parts for found in part]
 
 
-def _machine() -> list[dict[str, str]]:
+Found = Iterator[tuple[str, str, str, str]]
+
+
+def _machine() -> Found:
     running = sys.version_info[:2] >= OLDEST_PYTHON
-    findings = [
-        examined_part("machine", "python", GOOD if running else BAD, sys.version.split()[0]),
-        examined_part("machine", "cores", GOOD, str(joblib.cpu_count())),
-    ]
-    given = [(name, os.environ[name]) for name in VARIABLES if os.environ.get(name)]
-    return findings + [examined_part("environment", name, GOOD, value) for name, value in given]
+    yield "machine", "python", GOOD if running else BAD, sys.version.split()[0]
+    yield "machine", "cores", GOOD, str(joblib.cpu_count())
+    for name in filter(os.environ.get, VARIABLES):
+        yield "environment", name, GOOD, os.environ[name]
 
 
-def _packages() -> list[dict[str, str]]:
-    """Return what is installed of each extra's packages, and how to install what is not."""
+def _packages() -> Found:
+    """Yield what is installed of each extra's packages, and how to install what is not."""
     asked = [Requirement(line) for line in requires("omtl") or []]
-    findings: dict[str, dict[str, str]] = {}
+    seen = {"omtl"}
     for extra, lacking in EXTRAS.items():
         lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
         locked = _locked(ROOT / lock)
         todo = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
         for one in asked:
-            name, marker = canonicalize_name(one.name), str(one.marker or "")
-            needed = one.marker is None or one.marker.evaluate({"extra": extra})
-            if name == "omtl" or not needed or ("extra" in marker) != bool(extra):
+            name, marker = canonicalize_name(one.name), one.marker
+            needed = marker is None or marker.evaluate({"extra": extra})
+            if name in seen or not needed or ("extra" in str(marker)) != bool(extra):
                 continue
+            seen.add(name)
             state, detail = _state_of(name, locked.get(name, set()), lacking)
-            detail += "" if state == GOOD else f": {todo}"
-            findings.setdefault(name, examined_part("packages", name, state, detail))
-    return list(findings.values())
+            yield "packages", name, state, detail if state == GOOD else f"{detail}: {todo}"
 
 
 def _state_of(package: str, locked: set[str], lacking: str) -> tuple[str, str]:
@@ -90,26 +93,23 @@ def _state_of(package: str, locked: set[str], lacking: str) -> tuple[str, str]:
 
 def _locked(path: Path) -> dict[str, set[str]]:
     """Return the versions of each package in a lock file, one for each Python version."""
-    locked: dict[str, set[str]] = {}
+    locked = defaultdict(set)
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for name, number in re.findall(r"^([\w.-]+)(?:\[.*\])?==([^\s;\\]+)", text, re.M):
-        locked.setdefault(canonicalize_name(name), set()).add(number)
-    return locked
+        locked[canonicalize_name(name)].add(number)
+    return {str(name): numbers for name, numbers in locked.items()}
 
 
-def _kept() -> list[dict[str, str]]:
+def _kept() -> Found:
     folders = {home_folder() / name: what for name, what in KEPT.items()}
     if (home := own_home()) is not None:
         folders[home] = " of ".join(filter(None, ["compiled code", ", ".join(kept_in(home))]))
-    return [_contents(folder, what) for folder, what in folders.items()]
-
-
-def _contents(folder: Path, what: str) -> dict[str, str]:
-    files = _sizes(folder)
-    damaged = sum(path.suffix == ".damaged" for path in files)
-    detail = f"{len(files)} files, {sum(files.values()) / 2**20:.1f} MiB: {what}"
-    detail += f"; {damaged} damaged, set aside" if damaged else ""
-    return examined_part("kept", str(folder), GOOD if files else NOTE, detail)
+    for folder, what in folders.items():
+        files = _sizes(folder)
+        damaged = sum(path.suffix == ".damaged" for path in files)
+        detail = f"{len(files)} files, {sum(files.values()) / 2**20:.1f} MiB: {what}"
+        detail += f"; {damaged} damaged, set aside" if damaged else ""
+        yield "kept", str(folder), GOOD if files else NOTE, detail
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
@@ -122,42 +122,32 @@ def _sizes(folder: Path) -> dict[Path, int]:
     return sizes
 
 
-def _data() -> list[dict[str, str]]:
-    findings = []
+def _data() -> Found:
     for name in data_fetchers.data_set_names():
         one = data_fetchers.data_set(name)
-        if not one.FILES:
-            continue
-        folder = data_fetchers.folder_of(one)
-        there = [local_path(folder, file) for file in one.FILES]
-        lacking = [
-            file.path
-            for file, path in zip(one.FILES, there, strict=True)
-            if not path.is_file() or path.stat().st_size != file.n_bytes
-        ]
-        size = sum(file.n_bytes for file in one.FILES) / 2**20
-        detail = f"{len(one.FILES)} files, {size:.1f} MiB"
+        folder, files = data_fetchers.folder_of(one), one.FILES
+        lacking = [file for file in files if _size(local_path(folder, file)) != file.n_bytes]
+        detail = f"{len(files)} files, {sum(file.n_bytes for file in files) / 2**20:.1f} MiB"
         if lacking:
             detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
-        findings.append(examined_part("data", name, NOTE if lacking else GOOD, detail))
-    return findings
+        if files:
+            yield "data", name, NOTE if lacking else GOOD, detail
 
 
-def _own() -> list[dict[str, str]]:
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def _own() -> Found:
     folder = user_folder.own_folder()
-    added = [
-        examined_part("extensions", each.package, GOOD, str(each.conf)) for each in extensions()
-    ]
+    for each in extensions():
+        yield "extensions", each.package, GOOD, str(each.conf)
     if folder is None:
-        return [*added, examined_part("own", "folder", NOTE, "none: see docs/own_learner.md")]
-    if not folder.is_dir():
-        return [
-            *added,
-            examined_part("own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder"),
-        ]
-    return added + [
-        examined_part("own", f"{group} {name}", GOOD, str(path))
-        for group in user_folder.GROUPS
-        for name, path in option_files(group).items()
-        if path.is_relative_to(folder)
-    ]
+        yield "own", "folder", NOTE, "none: see docs/own_learner.md"
+    elif not folder.is_dir():
+        yield "own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder"
+    else:
+        for group in user_folder.GROUPS:
+            for name, path in option_files(group).items():
+                if path.is_relative_to(folder):
+                    yield "own", f"{group} {name}", GOOD, str(path)

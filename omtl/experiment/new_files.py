@@ -16,8 +16,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 """Of each kind, the files for the project's checkout, for a user's own folder and for both, where
 they belong there; NAME in a path is the new name."""
 
-KINDS = ("learner", "dataset", "paper")
-
 
 def make_files(kind: str, name: str, folder: Path) -> list[Path]:
     """Write the files of a new learner, data set or paper, ready to run.

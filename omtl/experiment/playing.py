@@ -1,16 +1,26 @@
-"""Playing a unit: its learner, its setting, and its protocol."""
+"""Playing a unit: its data set, loaded once, its learner, its setting, and its protocol."""
 
 from __future__ import annotations
 
+import json
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_type_hints
+from inspect import signature
+from threading import Lock
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from omtl.data.preparation import read_only
-from omtl.experiment.loading import load_prepared
-from omtl.experiment.specs import AlgorithmSpec
+import data_fetchers
+from omtl.data.preparation import PreparedData, prepare, prepared_data, read_only
+from omtl.data.rows import square_norms
+from omtl.data.scaling import SCALES
+from omtl.data.streams import Tasks
+from omtl.experiment.schema import choose
+from omtl.experiment.specs import AlgorithmSpec, Check, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.util.errors import UserError
@@ -21,6 +31,130 @@ if TYPE_CHECKING:
     from omtl.protocols.setting import Setting
 
 # The compiler is imported when something is played: looking at stored units does without it.
+
+KINDS: Mapping[type, Check] = {
+    int: (lambda value: type(value) is int and value >= 0, "a whole number from 0 on"),
+    float: (
+        lambda value: type(value) in (int, float) and 0 <= value < math.inf,
+        "a number from 0 on",
+    ),
+    str: (lambda value: isinstance(value, str), "a text"),
+    NoneType: (lambda value: value is None, "null"),
+}
+"""Checks of option values by type."""
+
+SIZES = ("n_tasks", "n_examples", "n_features")
+"""Options that must be at least 1."""
+
+
+def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
+    """Check that a data set takes these options, and that their values have the right types.
+
+    `takes` has the options as parameters (`data_fetchers.options_of`). Lists are accepted; each
+    data set checks their items.
+
+    Raises
+    ------
+    UserError
+        If a check fails.
+    """
+    kinds = get_type_hints(takes)
+    taken = sorted(set(signature(takes).parameters) - {data_fetchers.GIVEN})
+    for option, value in options.items():
+        kind = kinds[choose(f"option of dataset {name}", option, taken)]
+        several = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        known = [KINDS[one] for one in several if one in KINDS]
+        listed = len(known) < len(several)
+        if any(fits(value) for fits, _ in known) or (listed and isinstance(value, list | tuple)):
+            if option in SIZES and value is not None and value < 1:
+                raise UserError(f"dataset {name}: options.{option}={value!r} must be at least 1")
+            continue
+        words = " or ".join([*(words for _, words in known), *["a list"] * listed])
+        raise UserError(f"dataset {name}: options.{option}={value!r} must be {words}")
+
+
+_LOADED: dict[str, PreparedData | UserError] = {}
+_LOADING = Lock()
+
+ROOM = 2**28
+"""Size of the cache of data sets, in bytes: more than any of the papers' tables needs."""
+
+
+def load_prepared(
+    dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool = True
+) -> PreparedData:
+    """Return a data set prepared for learners; recently used ones stay in memory.
+
+    If it is not reduced, it has all features, including those of a single example. An error is kept
+    too, so that it occurs once and not in each unit.
+
+    Raises
+    ------
+    UserError
+        If its files are unavailable, or an option is wrong.
+    """
+    drawn = [seed, draw] if dataset.is_synthetic else []
+    name = json.dumps([dataset.as_mapping(), dataset.files, *drawn, is_reduced], sort_keys=True)
+    with _LOADING:
+        loaded = _LOADED.pop(name, None)
+        if loaded is None:
+            try:
+                loaded = _prepared(dataset, seed, draw, is_reduced)
+            except UserError as fault:
+                loaded = fault
+        _LOADED[name] = loaded  # most recently used
+        sizes = {key: getattr(one, "nbytes", 0) for key, one in _LOADED.items()}
+        for key in [*sizes][:-1]:
+            if sum(sizes.values()) > ROOM:
+                del _LOADED[key], sizes[key]
+    if isinstance(loaded, UserError):
+        raise loaded
+    return loaded
+
+
+def _prepared(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> PreparedData:
+    tasks = load_tasks(dataset, seed, draw)
+    if is_reduced:
+        source = prepared_data(tasks)
+    else:
+        source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+    if dataset.normalise in SCALES:
+        source = replace(source, scale=dataset.normalise, constant=dataset.bias)
+    return source
+
+
+def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
+    """Return what a user should know of their own table, which is loaded; else nothing."""
+    if not hasattr(dataset.fetcher, "hashes"):
+        return ()
+    try:
+        tasks = load_prepared(dataset, seed=0, draw=0).tasks
+    except UserError:  # whoever needs the data tells it
+        return ()
+    uneven = "" if dataset.normalise in SCALES else getattr(tasks, "uneven", "")
+    return (*getattr(tasks, "notes", ()), *([uneven] if uneven else []))
+
+
+def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
+    """Load a data set, and prepare its rows.
+
+    Raises
+    ------
+    UserError
+        If its files are unavailable, or an option is wrong.
+    """
+    options, module = dict(dataset.options), dataset.fetcher
+    check_options(data_fetchers.options_of(module), options, dataset.name)
+    drawn: dict[str, Any] = {}
+    if dataset.is_synthetic:
+        drawn["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
+    try:
+        tasks = data_fetchers.load_module(module, options | drawn)
+        return prepare(tasks, dataset.normalise, dataset.bias)
+    except (TypeError, ValueError) as fault:
+        raise UserError(
+            f"dataset {dataset.name}: options {options} do not fit ({fault})"
+        ) from fault
 
 
 def learner_class(path: str) -> type:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
-from omtl.experiment.config import options
+from omtl.experiment.config import options, paper_file, paper_files
 from omtl.experiment.descriptions import Question, Readings
-from omtl.experiment.papers import paper_file, paper_files
 from omtl.experiment.schema import Frozen, check_names, choose, keys_of, read_file, read_yaml
 from omtl.experiment.specs import SPECS, ProtocolSpec, Spec, known_settings
 

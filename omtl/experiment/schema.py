@@ -89,22 +89,6 @@ def read_text(path: Path) -> str:
         ) from fault
 
 
-def read_yaml(path: Path) -> Mapping[str, Any]:
-    """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
-    content = _parsed(path, file_state(path))
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: must be a mapping of names to values")
-    return content
-
-
-@cache
-def _parsed(path: Path, _: State) -> Any:
-    try:
-        return frozen(yaml.load(read_text(path), _Loader))
-    except yaml.YAMLError as fault:
-        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
-
-
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Refuses a duplicate key in a mapping; YAML would silently use the last one."""
 
@@ -296,10 +280,20 @@ def read_file(kind: Any, path: Path) -> Any:
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return _typed_file(kind, path, file_state(path))
+    return _read(kind, path, file_state(path))
 
 
 @cache
-def _typed_file(kind: Any, path: Path, state: State) -> Any:
-    content = read_yaml(path) if is_dataclass(kind) else _parsed(path, state)
+def _read(kind: Any, path: Path, _: State) -> Any:
+    try:
+        content = yaml.load(read_text(path), _Loader)
+    except yaml.YAMLError as fault:
+        raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
+    if not isinstance(content, _plain(kind)[0]):
+        raise UserError(f"{path}: must be {_plain(kind)[2]}")
     return typed(kind, content, str(path))
+
+
+def read_yaml(path: Path) -> Mapping[str, Any]:
+    """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
+    return read_file(Mapping[str, Any], path)

@@ -47,7 +47,7 @@ class ShownPanel:
     missing : tuple of str
         What is missing, and why.
     repeats_are_of : str
-        One data set or fresh draws (`omtl.experiment.experiment.Experiment.repeats_are_of`).
+        One data set or fresh draws (`omtl.experiment.unit.Experiment.repeats_are_of`).
     """
 
     label: str

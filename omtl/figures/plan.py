@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names
-from omtl.experiment.unit import Unit
+from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.figures.panels import PANEL_KINDS, check_kind
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
 from omtl.tables.plan import describe, published

@@ -22,7 +22,6 @@ from omtl.metric_learning.quadratic_forms import (
     squares,
     symmetric_product,
     to_pairs,
-    to_targets,
 )
 from omtl.util.compile_cache import kept
 
@@ -212,18 +211,16 @@ class Objective:
         distances = []
         for t, (task, pairs) in enumerate(zip(self.tasks, self.pairs, strict=True)):
             images, rows = self.model.images(Z, t)
-            n = len(rows)
+            n, n_neighbors = task.targets.shape
+            start, target = np.repeat(np.arange(n), n_neighbors), task.targets.ravel()
             if DENSE * pairs[0].size > n * n:
                 products = symmetric_product(images, rows)
-                found = Distances(to_targets(products, task.targets), to_pairs(products, *pairs))
+                near, far = to_pairs(products, start, target), to_pairs(products, *pairs)
             else:
                 own = np.einsum("nd,nd->n", images, rows)
-                start = np.repeat(np.arange(n), task.targets.shape[1])
-                target = some_distances(images, rows, own, start, task.targets.ravel())
-                found = Distances(
-                    target.reshape(task.targets.shape), some_distances(images, rows, own, *pairs)
-                )
-            distances.append(found)
+                near = some_distances(images, rows, own, start, target)
+                far = some_distances(images, rows, own, *pairs)
+            distances.append(Distances(near.reshape(n, n_neighbors), far))
         return Point(Z, tuple(distances))
 
     def value(self, point: Point, width: float) -> float:

@@ -115,17 +115,6 @@ def to_pairs(products, start, end):
     return found
 
 
-@kept(nogil=True)
-def to_targets(products, targets):
-    """Return d² from each example to its target neighbours, like `to_pairs`."""
-    found = np.empty(targets.shape)
-    for i in range(targets.shape[0]):
-        for k in range(targets.shape[1]):
-            j = targets[i, k]
-            found[i, k] = products[i, i] + products[j, j] - 2.0 * products[i, j]
-    return found
-
-
 def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return A Bᵀ if that is symmetric, at little more than half the cost.
 

@@ -68,30 +68,6 @@ class HeldOutPart:
         return self.examples.task[self.held_out]
 
 
-def taken(source: PreparedData, which: np.ndarray, unit_rows: bool) -> PreparedData:
-    """Return some of the examples, optionally divided by their norms."""
-    some, square_norm = source.tasks.taken(which), source.square_norm[which]
-    if unit_rows:
-        scale = 1.0 / np.sqrt(np.where(square_norm > 0.0, square_norm, 1.0))
-        some, square_norm = scaled_rows(some, scale), square_norm * scale**2
-    return replace(source, tasks=some, square_norm=square_norm, is_reduced=False)
-
-
-def together(one: PreparedData, other: PreparedData) -> PreparedData:
-    """Return the examples of both, those of the first one first."""
-    a, b = one.tasks, other.tasks
-    both = [a.X, b.X]
-    tasks = replace(
-        a,
-        X=sparse.vstack(both, "csr") if sparse.issparse(a.X) else np.concatenate(both),
-        y=np.concatenate([a.y, b.y]),
-        task=np.concatenate([a.task, b.task]),
-    )
-    return replace(
-        one, tasks=tasks, square_norm=np.concatenate([one.square_norm, other.square_norm])
-    )
-
-
 def renumbered(source: PreparedData, n_learnt: int) -> PreparedData:
     """Return examples with only the features of the first ones, by which a learner learns.
 
@@ -109,17 +85,27 @@ def renumbered(source: PreparedData, n_learnt: int) -> PreparedData:
 
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> HeldOutPart:
     """Return a part of a repeat: number 0 is the whole split, its folds follow."""
-    unit_rows = setting.protocol["unit_rows_to_learn"]
-    if unit_rows:
+    source, n = setting.source, learnt.size
+    some, rest = source.tasks.taken(learnt), source.tasks.taken(held_out)
+    square_norm = source.square_norm[np.concatenate([learnt, held_out])]
+    if setting.protocol["unit_rows_to_learn"]:
         refuse_scaled(setting)
-    source = taken(setting.source, learnt, unit_rows)
-    rest = taken(setting.source, held_out, unit_rows=False)
-    both = together(source, rest)
-    if setting.source.is_reduced:  # the weights of other features would stay zero
-        both = renumbered(both, learnt.size)
-    stream = STREAMS[setting.protocol["stream"]](source.tasks, setting.rng("shuffle", part=number))
+        own = square_norm[:n]
+        scale = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
+        some, square_norm[:n] = scaled_rows(some, scale), own * scale**2
+    X = [some.X, rest.X]
+    tasks = replace(
+        some,
+        X=sparse.vstack(X, "csr") if sparse.issparse(some.X) else np.concatenate(X),
+        y=np.concatenate([some.y, rest.y]),
+        task=np.concatenate([some.task, rest.task]),
+    )
+    both = replace(source, tasks=tasks, square_norm=square_norm, is_reduced=False)
+    if source.is_reduced:  # the weights of other features would stay zero
+        both = renumbered(both, n)
+    stream = STREAMS[setting.protocol["stream"]](some, setting.rng("shuffle", part=number))
+    order = np.concatenate([stream.example, n + np.arange(held_out.size)])
     n = stream.example.size
-    order = np.concatenate([stream.example, learnt.size + np.arange(held_out.size)])
     examples, ordered = in_order(both, stream._replace(example=order), n)
     played = ordered._replace(example=ordered.example[:n])
     n_features, n_whole = both.tasks.X.shape[1], setting.tasks.X.shape[1]

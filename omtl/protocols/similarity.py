@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -293,36 +294,18 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         ranked = examples
         if pooled and setting.protocol["pooled_ranking"] == "by_task":
             ranked = as_seen(setting, pooled=False)
-        validated, precise = (
-            qualities(trained, ranked, rows, pooled, setting)
-            for trained, rows in ((fitted, parts.held_out), (tested, parts.test))
-        )
-        validation = _mean(validated).precision[-1]
-        records.append(_arrays(tested, precise) | {"validation": validation})
+        validated = qualities(fitted, ranked, parts.held_out, pooled, setting)
+        precise = qualities(tested, ranked, parts.test, pooled, setting)
+        record = {name: 100.0 * np.mean(of, axis=0) for name, of in precise._asdict().items()}
+        record |= {f"{name}_by_task": 100.0 * of for name, of in precise._asdict().items()}
+        validation = 100.0 * np.mean(validated.precision, axis=0)[-1]
+        about = {"seconds": tested.seconds, "diverged": tested.diverged, "validation": validation}
+        records.append({**tested.counts, **record, **about})
         longest = float(np.maximum(fitted.longest, tested.longest))
         if policy is not None and longest < policy.C:
             uncapped[policy._replace(C=math.inf)] = longest, records[-1]
     arrays = by_learner(records)
     return arrays | {name: arrays[name][0] for name in ("examples", "seen") if name in arrays}
-
-
-def _arrays(trained: TrainingResult, by_task: list[Quality]) -> dict[str, Any]:
-    """Return the results of one learner."""
-    mean = _mean(by_task)
-    return {
-        **trained.counts,
-        "precision": mean.precision,
-        "average_precision": mean.average_precision,
-        "precision_by_task": 100.0 * np.stack([one.precision for one in by_task]),
-        "average_precision_by_task": 100.0 * np.stack([one.average_precision for one in by_task]),
-        "seconds": trained.seconds,
-        "diverged": trained.diverged,
-    }
-
-
-def _mean(by_task: list[Quality]) -> Quality:
-    """Return the mean over the tasks, in per cent."""
-    return Quality(*(100.0 * np.mean(each, axis=0) for each in zip(*by_task, strict=True)))
 
 
 def qualities(
@@ -331,8 +314,8 @@ def qualities(
     rows: np.ndarray,
     pooled: bool,
     setting: Setting,
-) -> list[Quality]:
-    """Return the quality of the rankings of a part, task by task.
+) -> Quality:
+    """Return the quality of the rankings of a part, each of shape (n_tasks, n_ranks).
 
     Parameters
     ----------
@@ -345,32 +328,22 @@ def qualities(
         Whether there is one matrix for all tasks.
     setting : Setting
     """
-    options = setting.protocol
-    found = []
+    options, found = setting.protocol, []
     for k in range(len(examples.names)):
         own = rows[examples.task[rows] == k]
         X, M = examples.X[own], trained.matrices(0 if pooled else k)
         # The part of a distance that is common to all examples does not change their order.
         against = square_lengths(X, M) / 2.0 if trained.by_distance else 0.0
+        how = options["ranks"], options["with_query"], options["normaliser"]
+        found.append(quality(partial(_similarities, X, M, against), examples.label[own], *how))
+    return Quality(*map(np.stack, zip(*found, strict=True)))
 
-        def similarities(
-            part: slice,
-            X: np.ndarray | sparse.csr_array = X,
-            M: np.ndarray = M,
-            against: np.ndarray | float = against,
-        ) -> np.ndarray:
-            return (X @ (X[part] @ M).T).T - against
 
-        found.append(
-            quality(
-                similarities,
-                examples.label[own],
-                options["ranks"],
-                options["with_query"],
-                options["normaliser"],
-            )
-        )
-    return found
+def _similarities(
+    X: np.ndarray | sparse.csr_array, M: np.ndarray, against: np.ndarray | float, part: slice
+) -> np.ndarray:
+    """Return the similarities of some rows to all, shape (n_some, n)."""
+    return (X @ (X[part] @ M).T).T - against
 
 
 def square_lengths(X: np.ndarray | sparse.csr_array, M: np.ndarray) -> np.ndarray:

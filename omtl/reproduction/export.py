@@ -10,9 +10,9 @@ import pandas as pd
 
 from omtl import datasets as data_sets
 from omtl.experiment.descriptions import Description
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import choose
+from omtl.experiment.unit import Experiment
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
@@ -52,7 +52,7 @@ def export_files(name: str, request: Request, folder: Path) -> ExportResult:
     """Write a data set, or a table or figure from the store or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
-    rule, but for the closest reading and the own rule (`omtl.experiment.naming`).
+    rule, but for the closest reading and the own rule (`omtl.experiment.descriptions`).
 
     Returns
     -------

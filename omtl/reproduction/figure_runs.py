@@ -10,7 +10,7 @@ import pandas as pd
 
 from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes
-from omtl.experiment.naming import by_reading, by_rule
+from omtl.experiment.descriptions import by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, ShownPanel, figure_rows, show_figure

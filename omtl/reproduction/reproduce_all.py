@@ -18,7 +18,7 @@ from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
-from omtl.experiment.naming import READINGS
+from omtl.experiment.descriptions import READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.reproduction import figure_runs, reproduce
 from omtl.tables import plan

@@ -20,10 +20,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from omtl.experiment.config import options
-from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import BLIND, READINGS
-from omtl.experiment.papers import paper_file, paper_files
+from omtl.experiment.config import options, paper_file, paper_files
+from omtl.experiment.descriptions import BLIND, READINGS, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
 from omtl.measures.metrics import METRICS

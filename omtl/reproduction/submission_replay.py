@@ -26,8 +26,7 @@ from omtl.evidence.board import (
     stream_of,
 )
 from omtl.experiment.config import option_files
-from omtl.experiment.loading import load_prepared
-from omtl.experiment.playing import compute
+from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.schema import read_text
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit

@@ -20,11 +20,10 @@ import pandas as pd
 from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result
+from omtl.experiment.unit import Experiment, Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, planned
 from omtl.tables.layout import plural

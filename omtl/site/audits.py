@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.evidence.claims import claims_of
-from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import CLOSEST, READINGS, SUPPORT, by_reading
+from omtl.experiment.descriptions import CLOSEST, READINGS, SUPPORT, Question, by_reading
 from omtl.experiment.readings import Reading
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import markdown_html, plain

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.site.sources import Sources

@@ -12,9 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.config import option_file, options
+from omtl.experiment.config import option_file, options, paper_file, paper_files
 from omtl.experiment.descriptions import FigureDescription, Question, TableDescription
-from omtl.experiment.papers import paper_file, paper_files
 from omtl.experiment.readings import questions
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.figures.numbers import drawn_rows

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names
 from omtl.experiment.specs import SearchSpec
+from omtl.experiment.unit import Experiment, Names
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, published, refuse_wrong_questions, rule_of
 from omtl.tables.request import Request

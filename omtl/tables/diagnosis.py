@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import FILES, Diagnosis
-from omtl.experiment.papers import paper_file
 from omtl.experiment.schema import State, check_names, file_state, read_file
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, known_readings, row_labels

@@ -11,10 +11,9 @@ import pandas as pd
 
 from omtl.compute.store import pulled_note
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import TableDescription
-from omtl.experiment.experiment import CONDITIONAL, ONE_DATA_SET
-from omtl.experiment.naming import LITERAL, READINGS
+from omtl.experiment.descriptions import LITERAL, READINGS, TableDescription
 from omtl.experiment.readings import Reading
+from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test
 from omtl.tables.agreement import trend_sentences

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import Question
-from omtl.experiment.naming import BLIND, READINGS, SUPPORT
+from omtl.experiment.descriptions import BLIND, READINGS, SUPPORT, Question
 from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published

@@ -9,15 +9,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, overload
 
-from omtl.experiment.config import load_option, options
+from omtl.experiment.config import load_option, options, paper_file, paper_files, published_file
 from omtl.experiment.descriptions import (
     FILES,
+    READINGS,
     FigureDescription,
     Row,
     TableDescription,
 )
-from omtl.experiment.naming import READINGS
-from omtl.experiment.papers import paper_file, paper_files, published_file
 from omtl.experiment.readings import Reading, check_questions, questions
 from omtl.experiment.schema import State, check_names, choose, file_state, read_file, typed
 from omtl.experiment.specs import SelectionSpec

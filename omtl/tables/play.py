@@ -17,9 +17,8 @@ import pandas as pd
 
 from omtl.compute.engine import Outcome, run_units
 from omtl.compute.store import CachedStore, Store
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import costs
-from omtl.experiment.unit import Result, Unit
+from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.tables.cells import alternatives_of, each_cell, is_searched
 from omtl.tables.request import Request
 

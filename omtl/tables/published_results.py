@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.config import options
-from omtl.experiment.naming import READINGS, by_reading, by_rule
+from omtl.experiment.descriptions import READINGS, by_reading, by_rule
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import (
     Place,

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from omtl.compute.store import Store
-from omtl.experiment.descriptions import Description, FigureDescription
-from omtl.experiment.naming import CLOSEST, by_reading, by_rule
+from omtl.experiment.descriptions import (
+    CLOSEST,
+    Description,
+    FigureDescription,
+    by_reading,
+    by_rule,
+)
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec

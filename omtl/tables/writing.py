@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.naming import READINGS, by_reading, by_rule
+from omtl.experiment.descriptions import READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import Spec
 from omtl.tables.agreement import agreement_rows, trend_rows

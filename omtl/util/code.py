@@ -23,6 +23,9 @@ from omtl.util.user_folder import module_in, own_folder
 _PARSING = threading.Lock()
 """Python 3.11 counts the depth of trees for all threads together: two at a time may fail."""
 
+MOST_KEPT = 1000
+"""Number of texts, of former versions mostly, above which the file of parsed ones is begun anew."""
+
 UNHASHED = {
     "omtl": "the public names, which units do not use",
     "omtl.util.code": "how versions of code are told apart",
@@ -88,7 +91,9 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     seen: set[str] = set()
     others: set[str] = set()
     waiting = [module]
-    parsed = _parsed_modules(_cache())
+    path_kept = _cache()
+    kept = _kept_parses(path_kept)
+    n_known = len(kept)
     while waiting:
         name = waiting.pop()
         path = _source_of(name, own_folder)
@@ -98,10 +103,17 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
             continue
         seen.add(name)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
-        imports, code = parsed.of(path.read_text(encoding="utf-8"), path.name, package)
+        text = path.read_text(encoding="utf-8")
+        asked = "\n".join((platform.python_version(), package, text))
+        key = hashlib.sha256(asked.encode()).hexdigest()
+        if key not in kept:
+            kept[key] = _imports_and_code(text, path.name, package)
+        imports, code = kept[key]
         waiting += filter(None, (name.rpartition(".")[0], *imports))
         digest.update(code.encode())
-    parsed.save()
+    if path_kept is not None and len(kept) > n_known:
+        with suppress(WriteError):
+            write_whole(path_kept, json.dumps(kept if len(kept) <= MOST_KEPT else {}))
     if "numba" in others:
         others.add("llvmlite")  # which it compiles by
     top = module.partition(".")[0]
@@ -109,52 +121,23 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
 
 
-class _ParsedModules:
-    """What modules import and the hashes of their code, kept in a file by the hash of their text.
+@lru_cache
+def _kept_parses(path: Path | None) -> dict[str, tuple[list[str], str]]:
+    """Return what is known of texts by their hashes, kept in a file: what they import, their code.
 
     Parsing the modules of a table takes longer than all else where its units are stored.
-
-    Parameters
-    ----------
-    path : Path, optional
-        The file; without one, nothing is kept.
     """
-
-    MOST = 1000
-    """Number of texts, of former versions mostly, above which the file is begun anew."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._found: dict[str, tuple[list[str], str]] = {}
-        with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
-            self._found = dict(json.loads(path.read_text(encoding="utf-8")) if path else {})
-        self._saved = len(self._found)
-
-    def of(self, text: str, file: str, package: str) -> tuple[list[str], str]:
-        """Return what a module imports, and the hash of its code."""
-        asked = "\n".join((platform.python_version(), package, text))
-        key = hashlib.sha256(asked.encode()).hexdigest()
-        if key not in self._found:
-            with _PARSING:
-                tree = ast.parse(text, file)
-            imports = _imports_of(tree, package)
-            code = ast.dump(_without_docstrings(tree)).encode()
-            self._found[key] = imports, hashlib.sha256(code).hexdigest()
-        return self._found[key]
-
-    def save(self) -> None:
-        """Write what was parsed since, if the file can be written."""
-        if self._path is None or self._saved == len(self._found):
-            return
-        self._saved = len(self._found)
-        content = json.dumps(self._found if self._saved <= self.MOST else {})
-        with suppress(WriteError):
-            write_whole(self._path, content)
+    with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
+        return dict(json.loads(path.read_text(encoding="utf-8")) if path else {})
+    return {}
 
 
-@lru_cache
-def _parsed_modules(path: Path | None) -> _ParsedModules:
-    return _ParsedModules(path)
+def _imports_and_code(text: str, file: str, package: str) -> tuple[list[str], str]:
+    """Return what a module imports, and the hash of its code."""
+    with _PARSING:
+        tree = ast.parse(text, file)
+    code = ast.dump(_without_docstrings(tree)).encode()
+    return _imports_of(tree, package), hashlib.sha256(code).hexdigest()
 
 
 def _cache() -> Path | None:

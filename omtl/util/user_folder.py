@@ -91,13 +91,6 @@ def module_in(folder: Path, name: str) -> Path | None:
     return next((path for path in files if path.is_file()), None)
 
 
-def sources() -> list[Path]:
-    """Return the files of modules at the top of the user's own folder, sorted."""
-    folder = own_folder()
-    found = () if folder is None else folder.glob("*.py")
-    return sorted(path for path in found if path.stem.isidentifier() and path.is_file())
-
-
 def make_importable() -> None:
     """Let modules be imported from the user's own folders, after all other places."""
     for folder in map(str, _module_folders()):

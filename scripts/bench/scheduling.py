@@ -15,9 +15,8 @@ import numpy as np
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import NO_READING
-from omtl.experiment.unit import Unit
+from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.protocols.setting import Setting
 from omtl.util.paths import ROOT
 from scripts.bench.turns import Effort

@@ -16,10 +16,9 @@ from data_fetchers.fetch import Archive, DataMissing
 from omtl.commands._main import main
 from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
-from omtl.experiment import loading
+from omtl.experiment import playing
 from omtl.experiment.config import options
-from omtl.experiment.loading import check_options, load_prepared
-from omtl.experiment.playing import compute
+from omtl.experiment.playing import check_options, compute, load_prepared
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
@@ -81,18 +80,18 @@ def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
 def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:
     """Return how often data are loaded when draws are asked for; `room` is in data sets."""
     dataset = DataSetSpec.named("random_walk")
-    monkeypatch.setattr(loading, "_LOADED", {})
-    size = loading.load_prepared(dataset, 0, draws[0]).nbytes
-    monkeypatch.setattr(loading, "_LOADED", {})
-    monkeypatch.setattr(loading, "ROOM", room * size)
+    monkeypatch.setattr(playing, "_LOADED", {})
+    size = playing.load_prepared(dataset, 0, draws[0]).nbytes
+    monkeypatch.setattr(playing, "_LOADED", {})
+    monkeypatch.setattr(playing, "ROOM", room * size)
     loaded: list[object] = []
-    honest = loading._load
-    monkeypatch.setattr(loading, "_load", lambda *asked: loaded.append(asked) or honest(*asked))
+    honest = playing._prepared
+    monkeypatch.setattr(playing, "_prepared", lambda *asked: loaded.append(asked) or honest(*asked))
     for draw in draws:
-        loading.load_prepared(dataset, 0, draw)
-    held = [entry.result() for entry in loading._LOADED.values()]
+        playing.load_prepared(dataset, 0, draw)
+    held = playing._LOADED.values()
     assert sum(one.nbytes for one in held if isinstance(one, PreparedData)) <= max(1.0, room) * size
-    monkeypatch.setattr(loading, "_load", honest)
+    monkeypatch.setattr(playing, "_prepared", honest)
     return len(loaded)
 
 

@@ -29,12 +29,13 @@ def test_every_data_set_with_files_is_known() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("real_home")
 @pytest.mark.parametrize("name", KNOWN)
-def test_real_data(real_home: Path | None, name: str) -> None:
+def test_real_data(name: str) -> None:
     dataset = DataSetSpec.named(name)
     if dataset.loaded_by == "eachmovie":
         pytest.importorskip("rdata")
-    found = real(dataset.loaded_by, real_home, **dataset.options)
+    found = real(dataset.loaded_by, **dataset.options)
     shape = {"tasks": len(found.names), "examples": found.X.shape[0], "features": found.X.shape[1]}
     known = KNOWN[name]
     assert shape == {what: int(known[what]) for what in shape}

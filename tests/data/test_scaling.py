@@ -15,10 +15,9 @@ from omtl.data.preparation import prepare, scaled_in_order
 from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Tasks
 from omtl.datasets import from_arrays
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
-from omtl.experiment.unit import Unit
+from omtl.experiment.unit import Experiment, Unit
 from omtl.protocols.heldout import split_parts
 from omtl.sklearn import OnlineScaler, PassiveAggressive
 from omtl.util.errors import UserError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import data_fetchers
-from data_fetchers._tasks import sampled
+from data_fetchers._shared import sampled
 from data_fetchers.synthetic import DATA_SETS, opposed_weights, random_walk_weights
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError

@@ -35,7 +35,6 @@ from tiny_files import (
 import data_fetchers
 from data_fetchers import (
     _catalogue,
-    _checks,
     eachmovie,
     isolet,
     mhc,
@@ -46,6 +45,7 @@ from data_fetchers import (
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 
+EXPECTED = _catalogue.expected_counts
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_sets.yaml"
 KNOWN: dict[str, list[dict[str, Any]]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
 
@@ -96,21 +96,10 @@ def test_a_wrong_option_is_refused(case: dict[str, Any]) -> None:
     assert any(option in str(fault.value) for option in case["options"])
 
 
-@pytest.mark.parametrize(
-    "case", {case["set"]: case for case in KNOWN["examples"]}.values(), ids=name_of
-)
-def test_files_are_in_the_given_home(
-    case: dict[str, Any], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It goes before the environment's."""
-    monkeypatch.setenv("OMTL_DATA", str(tmp_path / "empty"))
-    assert data_fetchers.load(case["set"], home=home, **case["options"]).X.shape[0] > 0
-
-
 @pytest.mark.parametrize("module", FILES, ids=lambda module: module.NAME)
 def test_counts_are_checked(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tiny files have other numbers of examples than the real ones."""
-    monkeypatch.setattr(_checks, "expected_counts", _catalogue.expected_counts)
+    monkeypatch.setattr(_catalogue, "expected_counts", EXPECTED)
     with pytest.raises(UserError, match=f"{module.NAME}: .* other counts than they must"):
         data_fetchers.load(module.NAME)
 

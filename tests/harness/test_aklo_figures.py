@@ -13,10 +13,10 @@ from miniature import SERIAL, a_rule, with_grid, with_options
 
 from omtl.compute.store import Store
 from omtl.data.examples import examples_of
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, new_learner, setting_of
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
+from omtl.experiment.unit import Experiment, Names
 from omtl.figures import panels
 from omtl.figures.panels import aklo_bounds
 from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, PlayedLine

@@ -24,10 +24,9 @@ from omtl.evidence.compared_learners import (
 from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option
-from omtl.experiment.experiment import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET
 from omtl.experiment.playing import new_learner, setting_of
 from omtl.experiment.specs import FOREIGN, AlgorithmSpec, NetworkSpec, SelectionSpec
-from omtl.experiment.unit import Unit
+from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Unit
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.metrics import METRICS

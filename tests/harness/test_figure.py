@@ -14,11 +14,9 @@ from small_tables import TINY, Small
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.experiment import Names
-from omtl.experiment.loading import load_prepared
-from omtl.experiment.playing import compute
+from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.readings import Reading
-from omtl.experiment.unit import Result
+from omtl.experiment.unit import Names, Result
 from omtl.figures import drawing, panels, plan
 from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
 from omtl.figures.panels import axes, regret_bounds

@@ -14,10 +14,9 @@ from miniature import SERIAL, a_rule, small, with_grid
 from small_tables import filled_store, small_table
 
 from omtl.compute.store import Store
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
-from omtl.experiment.unit import Result
+from omtl.experiment.unit import Experiment, Result
 from omtl.tables.cells import planned, with_columns
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request

@@ -19,7 +19,7 @@ from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import BestRow, Rows, drawn_repeats, pick, pick_row
 from omtl.experiment.config import options
-from omtl.experiment.naming import READINGS
+from omtl.experiment.descriptions import READINGS
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight, select
 from omtl.experiment.specs import SelectionSpec

@@ -15,10 +15,9 @@ import pytest
 from miniature import small, with_grid, with_options
 
 from omtl.compute import engine
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
-from omtl.experiment.unit import Unit, modules_in
+from omtl.experiment.unit import Experiment, Names, Unit, modules_in
 from omtl.util import code
 from omtl.util.code import (
     PACKAGES,
@@ -94,7 +93,7 @@ def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
     assert {
         "omtl.util.seeds",
         "omtl.experiment.specs",
-        "omtl.experiment.loading",
+        "omtl.experiment.playing",
         "data_fetchers.fetch",
     } <= counted
     assert set(loaded) - counted - UNHASHED.keys() == set()
@@ -120,7 +119,7 @@ def test_no_key_depends_on_what_only_shows(shown: str) -> None:
 PARTS = [
     "omtl.util.seeds",
     "omtl.experiment.specs",
-    "omtl.experiment.loading",
+    "omtl.experiment.playing",
     "data_fetchers.fetch",
 ]
 

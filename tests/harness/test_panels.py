@@ -11,11 +11,10 @@ import pytest
 from described import a_line, a_panel
 from miniature import SMALL_WALK, a_rule, small
 
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.playing import compute
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import ProtocolSpec
-from omtl.experiment.unit import Result
+from omtl.experiment.unit import Experiment, Result
 from omtl.figures.colours import OWN, colours_of
 from omtl.figures.panels import axes_of
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel, PlayedLine

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
+from omtl.experiment.unit import Experiment, Names
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 """One play after another, in this process."""

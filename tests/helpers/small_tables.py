@@ -22,8 +22,8 @@ from miniature import (
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.specs import Rung, SearchSpec
+from omtl.experiment.unit import Experiment
 from omtl.tables.cells import planned
 from omtl.tables.play import units_of
 from omtl.tables.request import Request

@@ -12,10 +12,10 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import FigureDescription
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.unit import Experiment, Names
 from omtl.figures import plan
 from omtl.figures.numbers import drawn_rows
 from omtl.figures.plan import plan_figure

@@ -130,6 +130,7 @@ class Asking:
         return so_far
 
 
+@pytest.mark.usefixtures("real_home")
 @pytest.mark.parametrize(
     ("name", "learner", "zero"),
     [
@@ -137,11 +138,9 @@ class Asking:
         ("HUMBLE", Humble(1.0, float(np.log(30.0)), scaled=True), -TINY),
     ],
 )
-def test_learner_does_what_the_authors_program_does(
-    name: str, learner: Any, zero: float, real_home: Path | None
-) -> None:
+def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zero: float) -> None:
     """14,820 examples of 29 tasks: the same labels asked for, the same answers of peers."""
-    tasks = prepare(real("landmine", real_home, tasks="all"), normalise="unit", bias=True)
+    tasks = prepare(real("landmine", tasks="all"), normalise="unit", bias=True)
     n, K = tasks.y.size, len(tasks.names)
     examples = examples_of(tasks)
     order = np.random.default_rng(24).permutation(n)

@@ -14,8 +14,8 @@ from miniature import a_rule, with_grid, with_options
 from rom_cases import LEARNERS, READING, at_first, plain
 
 from omtl.data.examples import examples_of
-from omtl.experiment.experiment import Experiment, Names
 from omtl.experiment.playing import compute, setting_of
+from omtl.experiment.unit import Experiment, Names
 from omtl.figures import panels
 from omtl.figures.panels import rom_bounds
 from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, PlayedLine

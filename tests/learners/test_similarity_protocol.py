@@ -144,46 +144,6 @@ def ranked_as(hits: list[int]) -> tuple[np.ndarray, list[int]]:
     return values, [0, *(0 if hit else 10 + j for j, hit in enumerate(hits))]
 
 
-def test_by_hand() -> None:
-    """Hits at ranks 1, 3 and 4 of five, three examples relevant; the only query that has any."""
-    values = np.array(
-        [
-            [9.0, 5.0, 4.0, 3.0, 2.0, 1.0],
-            [5.0, 9.0, 4.0, 3.0, 2.0, 1.0],
-        ]
-    )
-    # Query 0 of class 0 is followed by classes 0, 1, 0, 0, 2; query 1 of class 0 by 0, 1, 0, 0, 2.
-    label = np.array([0, 0, 1, 0, 0, 2])
-    whole = np.vstack([values, np.tile(values[:1], (4, 1))])
-    kept = quality(lambda part: whole[part], label, 5)
-
-    def one(hits: list[int], relevant: int) -> tuple[list[float], list[float]]:
-        precise = [sum(hits[:k]) / k for k in range(1, 6)]
-        average = [
-            sum(hits[j] * precise[j] for j in range(k)) / max(1, min(k, relevant))
-            for k in range(1, 6)
-        ]
-        return precise, average
-
-    # Rankings by descending similarity, the query left out, ties by the column.
-    hits = [
-        [1, 0, 1, 1, 0],  # query 0: columns 1 2 3 4 5
-        [1, 0, 1, 1, 0],  # query 1: columns 0 2 3 4 5
-        [0, 0, 0, 0, 0],  # query 2, of class 1: columns 0 1 3 4 5
-        [1, 1, 0, 1, 0],  # query 3: columns 0 1 2 4 5
-        [1, 1, 0, 1, 0],  # query 4: columns 0 1 2 3 5
-        [0, 0, 0, 0, 0],  # query 5, of class 2
-    ]
-    relevant = [3, 3, 0, 3, 3, 0]
-    each = [one(h, r) for h, r in zip(hits, relevant, strict=True)]
-    np.testing.assert_allclose(kept.precision, np.mean([p for p, _ in each], axis=0))
-    np.testing.assert_allclose(kept.average_precision, np.mean([a for _, a in each], axis=0))
-    # Written out for query 0: AP@1..5 and mAP@1..5.
-    assert each[0][0] == pytest.approx([1, 1 / 2, 2 / 3, 3 / 4, 3 / 5])
-    thirds = (1 + 2 / 3) / 3, (1 + 2 / 3 + 3 / 4) / 3
-    assert each[0][1] == pytest.approx([1, 1 / 2, thirds[0], thirds[1], thirds[1]])
-
-
 def test_normalisers() -> None:
     """Divided by k, mAP@k of one relevant example at rank 1 falls with k; by min(k, 1) it stays."""
     values, label = ranked_as([1, 0, 0])

@@ -9,7 +9,7 @@ from miniature import SMALL_WALK, small
 
 from omtl.experiment.composition import composed
 from omtl.experiment.config import options
-from omtl.experiment.naming import READINGS
+from omtl.experiment.descriptions import READINGS
 from omtl.experiment.playing import compute, hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import TABLE, Reading, questions
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings

@@ -9,7 +9,7 @@ from golden_records import GOLDEN, RECORDS, Records, forms
 
 from omtl.evidence.comparisons import FAILS
 from omtl.evidence.ledger import NOT_RUN
-from omtl.experiment.naming import CLOSEST, READINGS
+from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.results import claims
 from omtl.tables.diagnosis import diagnoses

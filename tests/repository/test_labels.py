@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from omtl.experiment.config import options
-from omtl.experiment.naming import READINGS
-from omtl.experiment.papers import paper_files
+from omtl.experiment.config import options, paper_files
+from omtl.experiment.descriptions import READINGS
 from omtl.experiment.readings import Reading, questions
 
 NOTATIONS = {

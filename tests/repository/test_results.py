@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from omtl.experiment.naming import by_reading
+from omtl.experiment.descriptions import by_reading
 from omtl.tables.plan import describe
 from omtl.util.paths import RESULTS
 

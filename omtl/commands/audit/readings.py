@@ -14,7 +14,6 @@ from omtl.commands._options import (
     refuse_ignored,
     tell_written,
 )
-from omtl.experiment.naming import BLIND, LITERAL, READINGS
 
 GROUP = "look behind the numbers"
 HELP = "search a paper's open questions; write the readings as_read and as_published"
@@ -28,6 +27,8 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table and how to search."""
+    from omtl.experiment.descriptions import BLIND, LITERAL, READINGS
+
     command.add_argument("table", metavar="TABLE", help="its id")
     command.add_argument(
         "--draws",

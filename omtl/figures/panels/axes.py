@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.experiment import descriptions
-from omtl.experiment.experiment import Experiment
 from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result, Unit
+from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import Metric
 
 DIGITS = 6

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from omtl.experiment.loading import load_prepared
-from omtl.experiment.playing import setting_of
+from omtl.experiment.playing import load_prepared, setting_of
 from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine, Reference, line_of
 from omtl.theory import comparators

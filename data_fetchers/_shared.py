@@ -1,0 +1,436 @@
+"""What data sets share: checks of options and lines, MATLAB files, texts, and tasks of examples."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from data_fetchers._catalogue import check_counts
+from omtl.data.streams import RealTasks, Tasks, in_given_order
+from omtl.util.errors import UserError
+
+Choice = TypeVar("Choice")
+Line = TypeVar("Line")
+
+
+def checked_choices(
+    where: str, what: str, given: Iterable[Choice] | None, known: Collection[Choice]
+) -> tuple[Choice, ...]:
+    """Return the given choices, after checking that they are known, distinct and not empty.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    what : str
+        What is chosen, as a plural, for the message.
+    given : iterable, optional
+        The choices; default: all.
+    known : collection
+        The possible choices.
+
+    Raises
+    ------
+    UserError
+        If a choice is unknown or repeated, or there is none.
+    """
+    choices = tuple(known if given is None else given)
+    unknown = [choice for choice in choices if choice not in known]
+    if unknown or not choices or len(set(choices)) != len(choices):
+        fault = f"{unknown[0]!r} is not among" if unknown else "choose one or more, each once, of"
+        raise UserError(f"{where}: {what}: {fault} {', '.join(map(str, known))}.")
+    return choices
+
+
+def read_lines(
+    where: str, text: str, read: Callable[[str], Line], form: str, first: int = 1
+) -> list[Line]:
+    """Return what a function makes of each line of a text.
+
+    Parameters
+    ----------
+    where : str
+        The data set or the file, for the message.
+    text : str
+    read : callable
+        Raises ValueError or KeyError if the line has another form.
+    form : str
+        The form of a line, for the message.
+    first : int
+        The number of the first line, for the message.
+
+    Raises
+    ------
+    UserError
+        If a line has another form.
+    """
+    found = []
+    # Not splitlines: it also splits at characters that may occur within a line.
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+        try:
+            found.append(read(line))
+        except (ValueError, KeyError) as fault:
+            raise UserError(f"{where}: line {number} is not {form}: {line[:60]!r}.") from fault
+    return found
+
+
+@contextmanager
+def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
+    """Provide a file's variables; refuse any other format with a clear message.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    content : bytes
+    has : str
+        What the file must contain, for the message.
+
+    Raises
+    ------
+    UserError
+        If the content, or its use within the context, is invalid.
+    """
+    try:
+        yield loadmat(io.BytesIO(content))
+    except (KeyError, ValueError, IndexError, TypeError, MatReadError) as fault:
+        raise UserError(f"{where}: the file must be a MATLAB file with {has}: {fault}.") from fault
+
+
+def joined_cells(
+    examples: list[Any], labels: np.ndarray, of: str, what: str, called: str = "labels"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of all cells, and the index of each one's cell.
+
+    Parameters
+    ----------
+    examples : list of matrices
+        One for each cell.
+    labels : ndarray of object
+        Cells of labels.
+    of, what, called : str
+        The names of a cell, of its examples and of their labels, for the message.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of examples and labels differ.
+    """
+    cells = [cell.ravel() for cell in labels.ravel()]
+    sizes = [cell.shape[0] for cell in examples]
+    if sizes != [len(cell) for cell in cells]:
+        raise ValueError(f"{of} has more {called} than {what}, or fewer")
+    return np.concatenate(cells), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def signed_labels(label: np.ndarray) -> np.ndarray:
+    """Return labels 0 and 1 as −1 and +1.
+
+    Raises
+    ------
+    ValueError
+        If there are others.
+    """
+    if not np.isin(label, (0, 1)).all():
+        raise ValueError("a label is neither 0 nor 1")
+    return np.where(label == 1, 1.0, -1.0)
+
+
+MEANS = ("all", "task")
+
+
+def in_tasks(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all tasks, one task after the other, and the task of each."""
+    return np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+
+
+def selected(tasks: Tasks, names: Sequence[str]) -> Tasks:
+    """Return the tasks with these names, in this order."""
+    own = dict(zip(tasks.names, in_given_order(tasks), strict=True))
+    order, task = in_tasks([own[name] for name in names])
+    return Tasks(tasks.X[order], tasks.y[order], task, tuple(names))
+
+
+def sizes(tasks: Tasks, what: str = "examples", positive: str = "positive") -> dict[str, int]:
+    """Return the number of each task's examples, and of those with label +1."""
+    return {
+        f"{name}: {kind}": int(count)
+        for name, own in zip(tasks.names, in_given_order(tasks), strict=True)
+        for kind, count in ((what, own.size), (positive, np.sum(tasks.y[own] > 0)))
+    }
+
+
+def sampled(
+    where: str, tasks: Tasks, per_task: int | None, seed: int | None, positives: float | None = None
+) -> Tasks:
+    """Return the tasks with a fixed number of examples each.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    tasks : Tasks
+    per_task : int, optional
+        Number of examples to keep per task, in their order; default: all.
+    seed : int, optional
+        Seed of a draw without replacement, task by task; None for the first examples of each task.
+    positives : float, optional
+        Share of the kept examples with label +1, each class by itself; default: as they come.
+
+    Raises
+    ------
+    UserError
+        If a task has too few examples.
+    """
+    if per_task is None:
+        return tasks
+    rng = None if seed is None else np.random.default_rng(seed)
+    kept = []
+    for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
+        pools = [(own, per_task)]
+        if positives is not None:
+            n_positive, is_positive = round(positives * per_task), tasks.y[own] > 0
+            pools = [(own[is_positive], n_positive), (own[~is_positive], per_task - n_positive)]
+        for pool, wanted in pools:
+            if not 0 <= wanted <= pool.size:
+                raise UserError(
+                    f"{where}: {name} has {pool.size} examples to take {wanted} from; set a "
+                    "smaller per_task" + ("." if positives is None else ", or other positives.")
+                )
+        parts = [p[:n] if rng is None else rng.choice(p, n, replace=False) for p, n in pools]
+        kept.append(np.sort(np.concatenate(parts)))
+    return tasks.taken(np.concatenate(kept))
+
+
+def above_mean(where: str, real: RealTasks, mean_of: str | None, n_tasks: int | None) -> Tasks:
+    """Return the first tasks, with classes instead of targets if a mean is given.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    real : RealTasks
+    mean_of : {"all", "task"}, optional
+        The label is +1 if the target is above the mean of all targets or of the task's own;
+        default: the targets stay.
+    n_tasks : int, optional
+        Number of tasks to keep, the first ones; default: all.
+
+    Raises
+    ------
+    UserError
+        If an option has another value.
+    """
+    if n_tasks is not None:
+        checked_choices(where, "n_tasks", [n_tasks], range(1, len(real.names) + 1))
+    kept = np.flatnonzero(real.task < (n_tasks or len(real.names)))
+    parts = real.X[kept], real.y[kept], real.task[kept], real.names[:n_tasks]
+    if mean_of is None:
+        return RealTasks(*parts)
+    checked_choices(where, "above_mean_of", [mean_of], MEANS)
+    X, y, task, names = parts
+    means = np.bincount(real.task, weights=real.y) / np.bincount(real.task)
+    mean = real.y.mean() if mean_of == "all" else means[task]
+    return Tasks(X, np.where(y > mean, 1.0, -1.0), task, names)
+
+
+Review = tuple[str | Mapping[str, int], float]
+"""A tokenised text, or how often each of its features occurs, and the label."""
+
+VALUES = ("count", "presence", "frequency", "tfidf")
+
+
+def canonical(X: sparse.csr_matrix) -> sparse.csr_array:
+    """Return the rows with indices of 32 bits, ascending in each row."""
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    rows = sparse.csr_array((X.data, indices, indptr), shape=X.shape)
+    rows.sort_indices()
+    return rows
+
+
+def count_matrix(texts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
+    """Return the features of texts as a matrix, one column per feature, sorted by name.
+
+    Parameters
+    ----------
+    texts : sequence of mapping of str to int
+        The number of occurrences of each of a text's features.
+
+    Returns
+    -------
+    csr_array of shape (n_texts, n_features)
+    """
+    from sklearn.feature_extraction import DictVectorizer  # it loads slowly
+
+    return canonical(DictVectorizer(dtype=np.float64).fit_transform(texts))
+
+
+def weighted(where: str, counts: sparse.csr_array, value: str) -> sparse.csr_array:
+    """Return the features of texts with other entries.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    counts : csr_array of shape (n_texts, n_words), float64
+        Number of occurrences of each word in each text.
+    value : {"count", "presence", "frequency", "tfidf"}
+        Whether an entry is that count, or 1, or the word's share of the text's words, or
+        (1 + log count) · log(N/n), where n of the N texts have the word.
+
+    Raises
+    ------
+    UserError
+        If `value` is none of these.
+    """
+    checked_choices(where, "value", [value], VALUES)
+    data = counts.data
+    if value == "presence":
+        data = np.ones_like(data)
+    elif value == "frequency":
+        data = data / np.repeat(counts.sum(axis=1), np.diff(counts.indptr))
+    elif value == "tfidf":
+        n_texts = np.bincount(counts.indices, minlength=counts.shape[1])
+        idf = np.log(counts.shape[0] / np.maximum(n_texts, 1))
+        data = (1.0 + np.log(data)) * idf[counts.indices]
+    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def most_common(where: str, X: sparse.csr_array, n: int) -> sparse.csr_array:
+    """Return the `n` columns with the most nonzero rows, most common first; ties by index."""
+    if n < 1:
+        raise UserError(f"{where}: words={n} must be a positive number.")
+    rows_with = np.bincount(X.indices, minlength=X.shape[1])
+    kept = sparse.csr_array(X[:, np.argsort(-rows_with, kind="stable")[:n]])
+    kept.sort_indices()
+    return kept
+
+
+def components(where: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:
+    """Return the rows projected onto the first principal axes, shape (n_examples, n).
+
+    The axes are those of the centred rows, but the projected rows are not centred. They are
+    computed from the covariance matrix or the matrix of inner products, whichever is smaller.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    X : ndarray or csr_array of shape (n_examples, n_features)
+    n : int
+        Number of axes.
+
+    Raises
+    ------
+    UserError
+        If the rows do not vary along that many axes.
+    """
+    most = min(X.shape[0] - 1, X.shape[1])
+    if not 1 <= n <= most:
+        raise UserError(f"{where}: components={n} must be between 1 and {most}.")
+    if X.shape[1] <= X.shape[0]:
+        dense = X.toarray() if isinstance(X, sparse.csr_array) else X
+        centred = dense - dense.mean(axis=0)
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        return dense @ axes[:, ::-1][:, :n]
+    products = X @ X.T
+    inner = products.toarray() if isinstance(products, sparse.csr_array) else products
+    onto_centred = inner - inner.mean(axis=1, keepdims=True)
+    square, combinations = np.linalg.eigh(onto_centred - onto_centred.mean(axis=0))
+    return onto_centred @ (combinations[:, ::-1][:, :n] / np.sqrt(square[::-1][:n]))
+
+
+def svmlight(where: str, content: bytes, form: str) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return the rows and labels of a file in the form of svmlight, features numbered from 1.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name, for the message.
+    content : bytes
+    form : str
+        The form of a line, for the message.
+
+    Raises
+    ------
+    UserError
+        If the content has another format.
+    """
+    from sklearn.datasets import load_svmlight_file  # it loads slowly
+
+    try:
+        X, label = load_svmlight_file(io.BytesIO(content), zero_based=False)
+    except (ValueError, OverflowError) as fault:
+        told = " ".join(str(fault).split())
+        raise UserError(
+            f"{where}: the file must have lines of svmlight, {form} with ascending words: {told}."
+        ) from fault
+    return canonical(X), label
+
+
+def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:
+    """Return how often each n-gram of a tokenised text occurs, its words joined by ``_``."""
+    words = text.split()
+    return Counter(
+        "_".join(ngram)
+        for length in lengths
+        for ngram in zip(*(words[start:] for start in range(length)), strict=False)
+    )
+
+
+def n_words(feature: str) -> int:
+    """Return the number of words of a feature, 1 or 2.
+
+    A feature with a ``_`` is a bigram. A few dozen have more than one, from words with a ``_`` of
+    their own (``firmware_v3.0_20``); a unigram with a ``_`` is indistinguishable from a bigram.
+    """
+    return 2 if "_" in feature else 1
+
+
+def review_tasks(
+    where: str,
+    reviews: Mapping[str, Sequence[Review]],
+    value: str,
+    ngrams: int | Collection[int],
+) -> Tasks:
+    """Return the tasks of reviews, after checking how many there are.
+
+    Parameters
+    ----------
+    where : str
+        The data set's name.
+    reviews : mapping of str to sequence of Review
+        The reviews of each task.
+    value : str
+        As in `weighted`.
+    ngrams : int or collection of int
+        The lengths of the features, in words: 1, 2, or both.
+
+    Raises
+    ------
+    UserError
+        If there are other numbers of reviews than expected, or an option is wrong.
+    """
+    given = [ngrams] if isinstance(ngrams, int) else ngrams
+    lengths = checked_choices(where, "ngrams", given, (1, 2))
+    counts = [
+        count_ngrams(text, lengths)
+        if isinstance(text, str)
+        else {name: n for name, n in text.items() if n_words(name) in lengths}
+        for own in reviews.values()
+        for text, _ in own
+    ]
+    labels = np.array([label for own in reviews.values() for _, label in own])
+    task = np.repeat(np.arange(len(reviews)), [len(own) for own in reviews.values()])
+    X = weighted(where, count_matrix(counts), value)
+    tasks = Tasks(X, labels, task, tuple(reviews))
+    check_counts(where, sizes(tasks, "reviews"))
+    return tasks
