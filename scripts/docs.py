@@ -17,7 +17,7 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 
-from omtl.evidence.scoreboard import overview
+from omtl.evidence.ledger import overview
 from omtl.site.build import build
 from omtl.util.files import write_whole
 from omtl.util.paths import ROOT

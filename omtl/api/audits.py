@@ -14,6 +14,7 @@ from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import search_readings as searching
 from omtl.reproduction import verify as replaying
+from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, Replay
 from omtl.tables.cells import planned
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import describe, descriptions
@@ -39,13 +40,13 @@ class Verification:
     paths : list of Path
     """
 
-    checks: list[replaying.CheckedCell]
+    checks: list[Replay]
     paths: list[Path]
 
     @property
     def different(self) -> int:
         """How many cells differ."""
-        return sum(done.result == replaying.DIFFERENT for done in self.checks)
+        return sum(done.result == DIFFERENT for done in self.checks)
 
     @property
     def warning(self) -> str:
@@ -96,8 +97,8 @@ def verify(
     for run, row in replaying.draw_cells(results_to_read(), names, cells or len(names), seed):
         done = replaying.check_cell(run, row, seed, engine)
         checks.append(done)
-        print(f"{done.result}: {done}", flush=True)
-    if all(done.result == replaying.NOT_COMPARABLE for done in checks):
+        print(done, flush=True)
+    if all(done.result == NOT_COMPARABLE for done in checks):
         raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
     rows = {"verify.csv": replaying.signed_off(checks, seed)}
     if sign is not None:

@@ -14,7 +14,7 @@ from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
-from omtl.reproduction import submission, submission_replay
+from omtl.reproduction import submission
 from omtl.reproduction.board import BoardResult, from_results, make_board, write_board
 from omtl.util import user_folder
 from omtl.util.paths import CHECKOUT, RESULTS
@@ -198,7 +198,7 @@ def submit(
         If there is no such learner or data set, or it cannot be played.
     """
     plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
-    content = submission_replay.replayed_submission(plan, parallel_for(parallel, jobs, address))
+    content = submission.replayed_submission(plan, parallel_for(parallel, jobs, address))
     print("\n".join(content["verification"]))
     return submission.write_submission(content, folder or RESULTS / "board" / "submissions")
 
@@ -219,6 +219,6 @@ def verify_submission(file: Path, seed: int | None = None, cells: int | None = N
     UserError
         If it is no submission.
     """
-    sentences, sound = submission_replay.check_submission(file, seed, cells)
+    sentences, sound = submission.check_submission(file, seed, cells)
     print("\n".join(sentences))
     return sound

@@ -11,8 +11,8 @@ from omtl import datasets, results
 from omtl.api.tables import RequestOptions, request_for
 from omtl.api.views import view_of
 from omtl.experiment.composition import composed
-from omtl.reproduction import export as writing
 from omtl.reproduction.citations import bibtex
+from omtl.reproduction.export import export_files
 from omtl.reproduction.json_ld import write_crate
 from omtl.reproduction.record import write_record_table
 from omtl.tables.request import Request
@@ -69,8 +69,7 @@ def export(
             said = f"{view_of(runs).text()}\n{name}: {len(runs)} rows"
             paths = write_record_table(runs, folder / (Path(name).name or "runs"))
         else:
-            done = writing.export_files(name, request, folder)
-            said, paths = str(done), done.paths
+            said, paths = export_files(name, request, folder)
         exported[Path(name).name] = paths
         yield said, paths
     if ro_crate:

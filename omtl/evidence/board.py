@@ -16,32 +16,22 @@ from scipy import sparse
 
 from omtl.compute.engine import Outcome, run_units, why_lacking
 from omtl.compute.store import Store
-from omtl.evidence.battles import count_wins, elo, numbers, rate, won
 from omtl.evidence.compared_learners import baselines, curves_of, learner_label, seen_by_all, tuned
-from omtl.evidence.comparisons import REGION
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
-from omtl.experiment.playing import load_prepared
+from omtl.experiment.playing import load_prepared, new_learner, setting_of
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
-from omtl.experiment.specs import DataSetSpec, SelectionSpec
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
-from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, TABLE
 from omtl.tables.scoring import choose_points, numbers_at
-from omtl.util.seeds import generator
-
-RESAMPLES = 1000
-"""Of the bootstrap of a rating."""
 
 DIGITS = 10
 """Significant digits of the numbers in ``results/board``."""
 
 POINTS = 20
 """Of a kept learning curve."""
-
-CUT_OFF = 0.5
-"""The grid of a learner with a larger share of its choices at an edge is marked as cut off."""
 
 CELLS = (
     *("dataset", "algorithm", "label", "points", "mean", "std"),
@@ -53,7 +43,7 @@ CELLS = (
 `edge` and `ties` are shares of all choices (`audit_choices`).
 `stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
 (`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
-``data.csv`` counts. The file has the ``bytes`` of a state besides (`omtl.evidence.board_queries`).
+``data.csv`` counts. The file has the ``bytes`` of a state besides.
 """
 
 SECONDS = "seconds"
@@ -250,8 +240,8 @@ def thinned(values: np.ndarray) -> np.ndarray:
 def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFrame:
     """Return a row for each learner on each data set (`CELLS`), from the store.
 
-    A repeat in which the chosen point diverged has the metric's worst number. The last column has
-    the seconds of the whole grid in the fastest repeat.
+    A repeat in which the chosen point diverged has the metric's worst number. The last columns
+    have the seconds of the whole grid in the fastest repeat, and the ``bytes`` of a state.
     """
     rows = []
     for (dataset, algorithm), units in board.units.items():
@@ -278,9 +268,10 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
                 "stream": stream_of(units[0], results[0].facts["data_sha256"], rule),
                 "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
                 SECONDS: min(result.facts["seconds"] for result in results),
+                "bytes": state_bytes(units[0]),
             }
         rows.append(row)
-    return as_cells(rows, SECONDS)
+    return as_cells(rows, SECONDS, "bytes").astype({"bytes": "Int64"})
 
 
 def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
@@ -289,46 +280,24 @@ def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
     return pd.DataFrame([texts | dict(row) for row in rows], columns=[*CELLS, *more])
 
 
-def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
-    """Return one row per learner, with the highest rating first.
+def state_bytes(unit: Unit) -> int:
+    """Return the size in bytes of the state of the first point of a unit's grid."""
+    setting = setting_of(unit)
+    shape = replace(setting, protocol={"stream": "rounds", **setting.protocol}).played()[2]
+    learner = new_learner(unit.algorithm, unit.algorithm.points[0])
+    make = getattr(learner, "in_common", None)
+    return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))
 
-    Ratings are relative to the learners in `found`.
 
-    Parameters
-    ----------
-    found : DataFrame
-        Rows of `CELLS`.
-    metric : str
-        The metric that decides battles.
-    seed : int
-        Seed of the bootstrap.
-    """
-    _, values = numbers(found)
-    if not values:
-        return pd.DataFrame()
-    about = found.drop_duplicates("algorithm")
-    sign = METRICS[metric].sign
-    each = [sign * one for one in values.values()]
-    rated = rate(each, REGION, RESAMPLES, generator(seed, of="board")).set_index(about.index)
-    for column, synthetic in (("real", False), ("synthetic", True)):
-        named = [name for name in values if DataSetSpec.named(name).is_synthetic == synthetic]
-        is_part = 0 < len(named) < len(values)
-        battles = [won(sign * values[name]) for name in named]
-        rated[column] = elo(count_wins(battles)) if is_part else np.nan
-    digits = dict.fromkeys(("elo", "low", "high", "real", "synthetic"), 1)
-    digits |= dict.fromkeys(("win", "tie", "loss"), 4)
-    table = (
-        about[["algorithm", "label"]]
-        .join(rated.round(digits))
-        .assign(
-            data_sets=np.sum([~np.isnan(one[:, 0]) for one in each], axis=0),
-            points=about["points"],
-        )
-    )
-    shares = found.groupby("algorithm")[["edge", "ties"]].mean().round(3)
-    table = table[table["data_sets"] > 0].join(shares, on="algorithm")
-    table["grid"] = np.where(table["edge"] > CUT_OFF, "cut off", "")
-    return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
+def bytes_of(state: Any) -> int:
+    """Return the size in bytes of all arrays of a state."""
+    if isinstance(state, np.ndarray):
+        return state.nbytes
+    if isinstance(state, Mapping):
+        return sum(map(bytes_of, state.values()))
+    if isinstance(state, list | tuple):
+        return sum(map(bytes_of, state))
+    return sum(map(bytes_of, vars(state).values())) if hasattr(state, "__dict__") else 0
 
 
 def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
@@ -361,15 +330,6 @@ def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict
         "protocol": composed.protocol.name,
         "seen": " ".join(map(str, thinned(seen_by_all(results)).tolist())),
     }
-
-
-def beside_median(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    """Return each learner's cost relative to the median learner, as a geometric mean over data
-    sets."""
-    taken = rows.dropna(subset=column).astype({column: float})
-    wide = taken.pivot(index="dataset", columns="algorithm", values=column).map(np.log)
-    ratios = wide.sub(wide.median(axis=1), axis=0).mean().map(np.exp)
-    return {str(name): float(ratio) for name, ratio in ratios.items()}
 
 
 def read_cells(path: Path) -> pd.DataFrame:

@@ -7,6 +7,7 @@ figure. It holds where all of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +19,7 @@ from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
 from omtl.experiment.schema import check_names, read_file
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import each_cell, places_in
+from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
 
 if TYPE_CHECKING:
@@ -33,12 +34,15 @@ ROUNDING = 1e-9
 COLUMNS = ("paper", "claim", "place", "says", "in_print", "reading", "outcome")
 """Columns of ``<table or figure>.claims.csv``; its comparisons are in ``results/statistics``."""
 
+Numbers: TypeAlias = "pd.DataFrame | Sequence[ShownPanel]"
+"""What decides claims: the cells of a table with our numbers, or the panels of a figure."""
+
 Values = Mapping[tuple[Any, ...], np.ndarray]
 """The numbers of the repeats: of cells by data set, algorithm, task and metric; of points by panel,
 title of the axes, x and line."""
 
-Place = tuple[str, Callable[[str], np.ndarray]]
-"""Where things are compared: what it is called, and the numbers there of what is named."""
+SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
+"""What a part of a claim says of its rows and what they are compared with."""
 
 NOTHING = np.empty(0)
 """The numbers of something that was not run."""
@@ -59,6 +63,11 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
     return claims
 
 
+def decided_by(paper: str, name: str) -> list[Claim]:
+    """Return a paper's claims that a table or figure decides."""
+    return [one for one in claims_of(paper) if one.decided_by == name]
+
+
 def check_claim(claim: Claim, where: str) -> None:
     """Refuse a claim that names what its table or figure lacks.
 
@@ -67,13 +76,13 @@ def check_claim(claim: Claim, where: str) -> None:
     UserError
         With the claim's place, `where`, and the closest known name.
     """
+    kind = "figure" if claim.figure else "table"
+    check_names(where, (kind, [claim.decided_by], descriptions(kind)))
     if claim.figure:
-        check_names(where, ("figure", [claim.figure], descriptions("figure")))
         panels = [panel.label for panel in describe("figure", claim.figure).panels]
         check_names(where, ("panel", [part.panel for part in claim.all], panels))
         return
-    check_names(where, ("table", [claim.table], descriptions("table")))
-    table, printed = describe("table", claim.table), published(claim.table)
+    table, printed = describe("table", claim.table), pd.DataFrame(published(claim.table))
     named = [name for forms in claim.either.values() for name in forms]
     datasets = [part.dataset for part in claim.all]
     for name in (name for part in claim.all for name in (*part.compared, *part.than)):
@@ -85,17 +94,9 @@ def check_claim(claim: Claim, where: str) -> None:
         where,
         ("algorithm", named, row_labels(table)),
         ("data set", datasets, [column.published for column in table.columns]),
-        ("task", [task for part in claim.all for task in part.tasks], _of("task", printed)),
-        ("metric of the table", metrics, _of("metric", printed)),
+        ("task", [task for part in claim.all for task in part.tasks], printed["task"].unique()),
+        ("metric of the table", metrics, printed["metric"].unique()),
     )
-
-
-def _of(key: str, rows: Iterable[Mapping[str, str]]) -> list[str]:
-    return list(dict.fromkeys(row[key] for row in rows))
-
-
-Numbers: TypeAlias = "pd.DataFrame | Sequence[ShownPanel]"
-"""What decides claims: the cells of a table with our numbers, or the panels of a figure."""
 
 
 def judge_claim(claim: Claim, numbers: Numbers) -> pd.DataFrame:
@@ -159,22 +160,21 @@ def _check_lines(claim: Claim, shown: ShownPanel) -> None:
 
 def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> pd.DataFrame:
     """Return the comparisons of a claim, given what the repeats of data sets and panels are of."""
-    pairs = []
-    for part in claim.all:
-        places = _in_panel(part, values) if part.panel else _on_data_set(claim, part, values)
-        for (place, named), one, other in product(places, part.compared, part.than):
-            pairs.append(
-                {
-                    "claim": claim.id,
-                    "comparison": statement(place, one, other, part),
-                    "repeats_are_of": over.get(part.dataset or part.panel, ""),
-                    "bounds": part.bounds,
-                    "is_ratio": bool(part.ratio),
-                    "values": named(one),
-                    "others": named(other),
-                }
-            )
-    return compare_pairs(pairs)
+    return compare_pairs(
+        {
+            "claim": claim.id,
+            "comparison": statement(place, one, other, part),
+            "repeats_are_of": over.get(part.dataset or part.panel, ""),
+            "bounds": part.bounds,
+            "is_ratio": bool(part.ratio),
+            "values": named(one),
+            "others": named(other),
+        }
+        for part in claim.all
+        for (place, named), one, other in product(
+            _places(claim, part, values), part.compared, part.than
+        )
+    )
 
 
 def statement(place: str, one: str, other: str, part: Part) -> str:
@@ -186,41 +186,68 @@ def statement(place: str, one: str, other: str, part: Part) -> str:
     return f"{place}: {one} {sign} {other}" + (f" by {by:g}" if by else "")
 
 
-def _on_data_set(claim: Claim, part: Part, values: Values) -> Iterator[Place]:
-    """Yield the places of a part that compares rows of a table."""
-    metric, dataset = part.metric or claim.metric, part.dataset
-    sign = METRICS[metric].sign
+def predicate(claim: Claim) -> str:
+    """Return a claim's predicate in words; parts that differ only in place become one."""
 
-    def best(row: str, on: str, task: str) -> np.ndarray:
+    def each(names: Sequence[str]) -> str:
+        told = [
+            f"{name} (the better of {', '.join(claim.either[name])})"
+            if name in claim.either
+            else name
+            for name in names
+        ]
+        return "each of " * (len(told) > 1) + ", ".join(told)
+
+    places: dict[str, list[str]] = {}
+    for part in claim.all:
+        limits = [f"by {part.by:g}"] * bool(part.by)
+        limits += [f"at least {part.at_least:g}"] * bool(part.at_least)
+        limits += [f"at most {part.at_most:g}"] * (part.at_most < np.inf)
+        metric = (part.metric or claim.metric) if claim.table else ""
+        what = [metric, each(part.compared), SIDES[part.side], each(part.than)]
+        if part.panel:
+            where = ", ".join([f"panel {part.panel}", *part.parts])
+            place = f"{where} at {', '.join(map(str, part.at))}"
+        else:
+            place = " ".join([part.dataset, ", ".join(part.tasks)]).strip()
+        told = " ".join(filter(None, [*what, " and ".join(limits)]))
+        places.setdefault(told, []).append(place)
+    return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
+
+
+def _places(
+    claim: Claim, part: Part, values: Values
+) -> Iterator[tuple[str, Callable[[str], np.ndarray]]]:
+    """Yield the places of a part: what each is called, and the numbers there of what is named."""
+    if part.panel:
+        titles = dict.fromkeys(title for panel, title, *_ in values if panel == part.panel)
+        for title, x in product(part.parts or titles or [""], part.at):
+            named = f"{title} at {x:g}" if title else f"({part.panel}) at {x:g}"
+            yield named, partial(_of_line, values, (part.panel, title), x)
+    else:
+        for task in part.tasks or ["all"]:
+            named = part.dataset if task == "all" else f"{part.dataset} {task}"
+            yield named, partial(_of_rows, values, claim, part, task)
+
+
+def _of_line(values: Values, axes: tuple[str, str], x: float, name: str) -> np.ndarray:
+    """Return the numbers of a line of some axes, at an x unless its name has another."""
+    line, _, elsewhere = name.partition(" at ")
+    return values.get((*axes, float(elsewhere or x), line), NOTHING)
+
+
+def _of_rows(values: Values, claim: Claim, part: Part, task: str, name: str) -> np.ndarray:
+    """Return the numbers of a row on a part's data set, or how much of another's they are."""
+    metric, (rows, _, elsewhere) = part.metric or claim.metric, name.partition(" on ")
+    sign, found = METRICS[metric].sign, []
+    for row in rows.split(" / "):
         forms = claim.either.get(row, [row])
-        each = [values.get((on, form, task, metric), NOTHING) for form in forms]
+        keys = [(elsewhere or part.dataset, form, task, metric) for form in forms]
+        each = [values.get(key, NOTHING) for key in keys]
         if not all(one.size for one in each):
             return NOTHING
-        return min(each, key=lambda one: sign * float(one.mean()))
-
-    for task in part.tasks or ["all"]:
-
-        def named(name: str, task: str = task) -> np.ndarray:
-            rows, _, elsewhere = name.partition(" on ")
-            found = [best(row, elsewhere or dataset, task) for row in rows.split(" / ")]
-            if not all(one.size for one in found):
-                return NOTHING
-            return found[0] if len(found) == 1 else found[0] / found[1]
-
-        yield dataset if task == "all" else f"{dataset} {task}", named
-
-
-def _in_panel(part: Part, values: Values) -> Iterator[Place]:
-    """Yield the places of a part that compares lines of a figure."""
-    panel = part.panel
-    titles = list(dict.fromkeys(title for label, title, *_ in values if label == panel))
-    for title, x in product(part.parts or titles or [""], part.at):
-
-        def named(name: str, title: str = title, x: float = x) -> np.ndarray:
-            line, _, elsewhere = name.partition(" at ")
-            return values.get((panel, title, float(elsewhere or x), line), NOTHING)
-
-        yield f"{title} at {x:g}" if title else f"({panel}) at {x:g}", named
+        found.append(min(each, key=lambda one: sign * float(one.mean())))
+    return found[0] if len(found) == 1 else found[0] / found[1]
 
 
 def in_print(claim: Claim) -> tuple[str, str]:
@@ -231,9 +258,7 @@ def in_print(claim: Claim) -> tuple[str, str]:
     if not claim.table:
         return NO_NUMBERS, ""
     printed = {
-        tuple(row[key] for key in ("dataset", "algorithm", "task", "metric")): np.array(
-            [float(row["mean"])]
-        )
+        tuple(row[key] for key in PLACE): np.array([float(row["mean"])])
         for row in published(claim.table)
     }
     untrue, found = [], _comparisons(claim, printed, {})
@@ -263,15 +288,22 @@ def outcome_of(outcomes: Iterable[str]) -> str:
     return next((one for one in (FAILS, UNDECIDED) if one in found), HOLDS)
 
 
-def decided_by(paper: str, name: str) -> list[Claim]:
-    """Return a paper's claims that a table or figure decides."""
-    return [one for one in claims_of(paper) if one.decided_by == name]
-
-
 def judge_claims(paper: str, name: str, numbers: Numbers) -> pd.DataFrame:
     """Return the comparisons of all claims that a table or figure decides."""
     found = [judge_claim(claim, numbers) for claim in decided_by(paper, name)]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def claim_outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
+    """Return a row for each claim that a table or figure decides, with its outcome (`COLUMNS`)."""
+    rows = [
+        (
+            *(paper, claim.id, claim.place, claim.words, in_print(claim)[0], reading),
+            outcome_of(judge_claim(claim, numbers)["outcome"]),
+        )
+        for claim in decided_by(paper, name)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def why_it_fails(claim: Claim, reading: str, outcome: str) -> str:
@@ -290,20 +322,3 @@ def in_sentences(outcomes: pd.DataFrame) -> list[str]:
             f"({row['place']})" + (f" Why: {why}" if why else "")
         )
     return said
-
-
-def claim_outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
-    """Return a row for each claim that a table or figure decides, with its outcome (`COLUMNS`)."""
-    rows = [
-        {
-            "paper": paper,
-            "claim": claim.id,
-            "place": claim.place,
-            "says": claim.words,
-            "in_print": in_print(claim)[0],
-            "reading": reading,
-            "outcome": outcome_of(judge_claim(claim, numbers)["outcome"]),
-        }
-        for claim in decided_by(paper, name)
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,4 +1,8 @@
-"""A learner compared with others on the same streams of one data set, with tests."""
+"""A learner compared with others on the same streams: played and tested.
+
+A comparison is a frame with a row for each learner on a data set (`COLUMNS`). Those of several data
+sets are one below the other, told apart by the column ``dataset``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from omtl.evidence.comparisons import (
     UNDECIDED,
     WORSE,
     beside,
-    compare_pair,
+    compare_pairs,
     interval_of,
 )
 from omtl.experiment.composition import ComposedRun
@@ -33,7 +37,7 @@ from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result, import_fault
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
-from omtl.tables.scoring import choose_points, numbers_at
+from omtl.tables.scoring import choose_points, diverged_in, numbers_at
 from omtl.util.errors import UserError
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
@@ -177,8 +181,7 @@ def _numbers(
         raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}")
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
-    lost = sum(bool(r.arrays["diverged"][p]) for r, p in zip(results, chosen, strict=True))
-    if lost:
+    if lost := sum(diverged_in(results, chosen)):
         return {"why": f"diverged in {lost} of {len(results)} repeats"}
     found = {"values": values, "params": [experiment.points[point] for point in chosen]}
     curves = curves_of(results, chosen, rule)
@@ -226,42 +229,35 @@ def judge_learners(rows: Sequence[Mapping[str, Any]], metric: Metric) -> pd.Data
     """
     nothing = {"values": np.empty(0), "params": [], "seen": np.empty(0)}
     nothing |= {"curves": np.empty((0, 0)), "why": ""}
-    full = [{**nothing, **row, "is_mine": row is rows[0]} for row in rows]
-    judged = pd.DataFrame([row | _beside(full[0], row, metric) for row in full])
-    is_tested = judged["p_holm"].notna()
+    judged = pd.DataFrame([{**nothing, **row, **_spread(row.get("values"))} for row in rows])
+    judged = judged.assign(metric=metric.name, is_mine=[row is rows[0] for row in rows])
+    mine, bounds = judged["values"].iloc[0], BELOW if metric.lower_is_better else ABOVE
+    pairs = [{"values": mine, "others": other} for other in judged["values"]]
+    tests = compare_pairs({**pair, "bounds": bounds} for pair in pairs)
+    ratios = pd.DataFrame(
+        [beside(**pair, lower_is_better=metric.lower_is_better) for pair in pairs]
+    )
+    is_tested = ~judged["is_mine"] & (judged["n_repeats"] > 0)
+    for end in ("", "_low", "_high"):
+        judged[f"difference{end}"] = tests[end.strip("_") or "mean"].where(is_tested)
+        judged[f"ratio{end}"] = ratios[end.strip("_") or "ratio"].where(is_tested)
+    judged["p_holm"] = tests["p"].where(is_tested)
     judged.loc[is_tested, "p_holm"] = holm(judged.loc[is_tested, "p_holm"].to_numpy())
     better = np.where(metric.sign * judged["difference"] < 0.0, BETTER, WORSE)
     decided = np.where(judged["p_holm"] < LEVEL, better, UNDECIDED)
     judged["significance"] = np.where(is_tested, decided, "")
+    judged["outcome"] = ratios["outcome"].map(WORDS).where(is_tested, "")
     order = np.lexsort([metric.sign * judged["mean"].fillna(0.0), judged["n_repeats"] == 0])
     return judged.iloc[order].reset_index(drop=True)
 
 
-def _beside(mine: Mapping[str, Any], row: Mapping[str, Any], metric: Metric) -> dict[str, Any]:
-    """Return what the numbers of a learner say by themselves, and beside those of the first."""
-    values = row["values"]
-    found: dict[str, Any] = {"metric": metric.name, "n_repeats": values.size, "outcome": ""}
-    found |= dict.fromkeys(("mean", "std", "low", "high", "difference", "p_holm"), np.nan)
-    if values.size:
-        found |= {"mean": float(values.mean())} | dict(
-            zip(("low", "high"), interval_of(values), strict=True)
-        )
-        found["std"] = float(values.std(ddof=1)) if values.size > 1 else np.nan
-    if row["is_mine"] or not values.size:
-        return found
-    bounds = BELOW if metric.lower_is_better else ABOVE
-    test = compare_pair(mine["values"], values, bounds)
-    ratio = beside(mine["values"], values, metric.lower_is_better)
-    return found | {
-        "difference": test["mean"],
-        "difference_low": test["low"],
-        "difference_high": test["high"],
-        "p_holm": test["p"],
-        "ratio": ratio["ratio"],
-        "ratio_low": ratio["low"],
-        "ratio_high": ratio["high"],
-        "outcome": WORDS[ratio["outcome"]],
-    }
+def _spread(values: np.ndarray | None) -> dict[str, Any]:
+    """Return the number of repeats of a learner, and the mean of its numbers with its interval."""
+    if values is None or not values.size:
+        return {"n_repeats": 0} | dict.fromkeys(("mean", "std", "low", "high"), np.nan)
+    std = float(values.std(ddof=1)) if values.size > 1 else np.nan
+    found = {"n_repeats": values.size, "mean": float(values.mean()), "std": std}
+    return found | dict(zip(("low", "high"), interval_of(values), strict=True))
 
 
 def comparison_notes(rows: pd.DataFrame) -> list[str]:

@@ -1,7 +1,6 @@
-"""Comparisons of a learner with others on several data sets: ranks, tables, curves, files.
+"""What is shown and written of a comparison of learners: ranks, tables, curves, files.
 
-A comparison is a frame (`omtl.evidence.compared_learners.COLUMNS`). Those of several data sets are
-one below the other, told apart by the column ``dataset``.
+A comparison is a frame (`omtl.evidence.compared_learners.COLUMNS`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import pandas as pd
 
 from omtl.evidence.compared_learners import COLUMNS, WORDS
 from omtl.evidence.comparisons import EQUIVALENT, REGION, beside
-from omtl.evidence.rank_diagrams import write_diagrams
-from omtl.evidence.ranks import Ranking, ranking_of
+from omtl.evidence.ranks import Ranking, ranking_of, write_diagrams
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.descriptions import PanelGrid
 from omtl.experiment.unit import ONE_DATA_SET

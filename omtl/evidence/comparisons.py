@@ -24,7 +24,6 @@ import pandas as pd
 import scipy  # which loads `special` and `stats` when they are used: each takes a while
 
 from omtl.measures.correction import holm
-from omtl.tables.cells import each_cell
 from omtl.util.seeds import generator
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
@@ -99,48 +98,36 @@ def compare_pair(
     Returns
     -------
     dict
-        ``differences`` and their ``limits``; ``away``, the differences from the finite limit
-        nearest to their mean, crossing which would reverse the outcome; ``n_repeats``; the
-        ``mean`` in the unit of the bounds with its ``interval``, ``low`` and ``high``; the
-        two-sided ``p`` of the t test that the mean equals the nearest limit, below `LEVEL` exactly
-        if the interval decides; the ``outcome`` by the interval; and the ``effect``, how far the
-        mean lies on the stated side of its limit, in standard deviations of the differences (for a
-        limit of 0 Cohen's d for paired samples, positive as stated). Numbers are NaN without
-        repeats.
+        ``differences``; ``away``, the differences from the finite limit nearest to their mean,
+        crossing which would reverse the outcome; ``n_repeats``; the ``mean`` in the unit of the
+        bounds with its interval, ``low`` and ``high``; the two-sided ``p`` of the t test that the
+        mean equals the nearest limit, below `LEVEL` exactly if the interval decides; the
+        ``outcome`` by the interval; how far ``inside`` its limit, on the stated side, the mean
+        lies; and the ``effect``, the same in standard deviations of the differences (for a limit of
+        0 Cohen's d for paired samples, positive as stated). Numbers are NaN without repeats.
     """
-    shared = min(values.size, others.size)
-    values, others, is_run = values[:shared], others[:shared], shared > 0
-    limits = np.log(bounds) if is_ratio else np.array(bounds)
-    apart = (np.log(values / others) if is_ratio else values - others) if is_run else []
-    differences = np.asarray(apart, dtype=float)
-    found = {"differences": differences, "limits": limits, "n_repeats": differences.size}
-    if not is_run:
-        found |= dict.fromkeys(("mean", "low", "high", "p", "effect"), np.nan)
-        return {**found, "interval": (np.nan, np.nan), "away": differences, "outcome": UNDECIDED}
+    n = min(values.size, others.size)
+    values, others = values[:n], others[:n]
+    differences = np.log(values / others) if is_ratio else values - others
+    found: dict[str, Any] = {"differences": differences, "n_repeats": n, "away": differences}
+    found |= dict.fromkeys(("mean", "low", "high", "inside", "effect", "p"), np.nan)
+    found["outcome"] = UNDECIDED
+    if not n:
+        return found
+    least, most = np.log(bounds) if is_ratio else bounds
     mean = float(differences.mean())
-    finite = limits[np.isfinite(limits)]
-    nearest = min(finite, key=lambda limit: abs(mean - limit), default=np.nan)
+    found["inside"] = inside = min(mean - least, most - mean)
+    away = differences - (least if mean - least <= most - mean else most)
+    if n > 1 and np.isfinite(inside):
+        std = float(differences.std(ddof=1))
+        found["effect"] = inside / std if std else np.copysign(np.inf, inside) if inside else 0.0
     ends = mean, *interval_of(differences)
     middle, low, high = map(float, np.exp(ends)) if is_ratio else ends
-    outcome = UNDECIDED
     if bounds[0] < low and high < bounds[1]:
-        outcome = HOLDS
+        found["outcome"] = HOLDS
     elif high < bounds[0] or low > bounds[1]:
-        outcome = FAILS
-    away = differences - nearest
-    effect = _effect(differences, min(mean - limits[0], limits[1] - mean))
-    found |= {"mean": middle, "low": low, "high": high, "interval": (low, high)}
-    return {**found, "away": away, "p": float(p_of(away)), "effect": effect, "outcome": outcome}
-
-
-def _effect(differences: np.ndarray, inside: float) -> float:
-    """Return the distance on the stated side of the nearest limit in standard deviations."""
-    if differences.size < 2 or not np.isfinite(inside):
-        return np.nan
-    std = float(differences.std(ddof=1))
-    if std == 0.0:
-        return float(np.copysign(np.inf, inside)) if inside else 0.0
-    return float(inside / std)
+        found["outcome"] = FAILS
+    return found | {"away": away, "mean": middle, "low": low, "high": high, "p": float(p_of(away))}
 
 
 def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -159,31 +146,26 @@ def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def decide_by_p(comparison: Any, p: float) -> str:
-    """Return the outcome of a row by a corrected p value: undecided unless below `LEVEL`."""
-    if p >= LEVEL or not comparison.n_repeats:
-        return UNDECIDED
-    least, most = comparison.limits
-    return HOLDS if least < comparison.differences.mean() < most else FAILS
-
-
 def correct_family(comparisons: pd.DataFrame) -> pd.DataFrame:
     """Return comparisons with p values corrected for being many, and the outcomes by them.
 
-    The columns ``p_holm``, ``q_by`` and ``corrected`` are added. A comparison that occurs several
-    times, as in several claims, counts once; one that was not run does not count.
+    The columns ``p_holm``, ``q_by`` and ``corrected`` are added: undecided unless the corrected p
+    is below `LEVEL`. A comparison that occurs several times, as in several claims, counts once; one
+    that was not run does not count.
     """
-    rows = [*each_cell(comparisons)]
-    same = [(row.differences.tobytes(), tuple(row.limits)) for row in rows]
-    family = {key: row.p for key, row in zip(same, rows, strict=True) if row.n_repeats}
+    named = (comparisons[name] for name in ("differences", "bounds", "is_ratio"))
+    same = [(each.tobytes(), *of) for each, *of in zip(*named, strict=True)]
+    run = zip(same, comparisons["p"], comparisons["n_repeats"], strict=True)
+    family = {key: p for key, p, n in run if n}
     raw = np.array(list(family.values()))
     shares = scipy.stats.false_discovery_control(raw, method="by") if raw.size else raw
     by_holm, by_share = (dict(zip(family, each, strict=True)) for each in (holm(raw), shares))
-    p_holm = [by_holm.get(key, np.nan) for key in same]
+    p_holm = np.array([by_holm.get(key, np.nan) for key in same])
+    decided = np.where(comparisons["inside"] > 0.0, HOLDS, FAILS)
     return comparisons.assign(
         p_holm=p_holm,
         q_by=[by_share.get(key, np.nan) for key in same],
-        corrected=[decide_by_p(row, p) for row, p in zip(rows, p_holm, strict=True)],
+        corrected=np.where(p_holm < LEVEL, decided, UNDECIDED),
     )
 
 
@@ -243,8 +225,9 @@ def standing(low: float, high: float, lower_is_better: bool) -> str:
 def beside(values: np.ndarray, others: np.ndarray, lower_is_better: bool) -> dict[str, Any]:
     """Return the ratio of a learner's numbers to another's, with how it stands beside it."""
     found = compare_pair(values, others, ANY_RATIO, is_ratio=True)
-    named = {"ratio": found["mean"]} | {name: found[name] for name in ("low", "high", "n_repeats")}
-    return {**named, "outcome": standing(found["low"], found["high"], lower_is_better)}
+    found["outcome"] = standing(found["low"], found["high"], lower_is_better)
+    named = ("low", "high", "n_repeats", "outcome")
+    return {"ratio": found["mean"]} | {name: found[name] for name in named}
 
 
 def number_text(number: float) -> str:

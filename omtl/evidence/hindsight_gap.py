@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,15 +63,7 @@ know that the algorithms were picked (`pick_row`); that the oracle picks the hyp
 same repeats they do not know.
 """
 
-Place = tuple[str, str]
-"""Data set and task."""
-
-Rows = dict[str, list[np.ndarray]]
-"""By algorithm, its numbers in each place of a table, over the repeats."""
-
-
-PICKED_BASELINE = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
-"""Columns of the margin over the baseline, which is the alternative there."""
+PLACE = ["dataset", "task"]
 
 
 def compares(description: TableDescription) -> bool:
@@ -92,66 +85,14 @@ def fixed_by(reading: Reading, column: str) -> list[str]:
     here = reading.for_column(column)
 
     def fixes(key: str, value: Any) -> bool:
-        if not (key.startswith("algorithm.") and ".grid" in key):
-            return False
-        return any(len(v) == 1 for v in (value.values() if isinstance(value, dict) else [value]))
+        grids = value.values() if isinstance(value, dict) else [value]
+        return key.startswith("algorithm.") and ".grid" in key and any(len(v) == 1 for v in grids)
 
     return [
         f"{question}: {answer}"
         for question, answer in here.answers.items()
         if any(fixes(*item) for item in here.asked[question].options[answer].items())
     ]
-
-
-def whole_rows(
-    cells: Mapping[tuple[str, Place], np.ndarray],
-    places: Sequence[Place],
-    same: Mapping[str, Sequence[str]],
-) -> Rows:
-    """Return the algorithms that have numbers in all places, in the order of the cells.
-
-    Parameters
-    ----------
-    cells : mapping
-        Numbers by algorithm and place.
-    places : sequence of Place
-    same : mapping
-        Rows that stand for several where those are one (``same_row`` of the table): of ROM's COML,
-        which is COML-1 and COML-2 in the block without an outlier.
-    """
-    stands_for = {one: row for row, several in same.items() for one in several}
-    found = {}
-    for name in dict.fromkeys(name for name, _ in cells):
-        either = [name, stands_for.get(name, name)]
-        keys = [[(row, place) for row in either if (row, place) in cells] for place in places]
-        if all(keys):
-            found[name] = [cells[known[0]] for known in keys]
-    return found
-
-
-def pick(means: np.ndarray, sign: float) -> np.ndarray:
-    """Return the index of the row that is best over all places.
-
-    Parameters
-    ----------
-    means : ndarray of shape (n_rows, ..., n_places)
-        Means of each row; infinite where one diverged. In each place they count relative to the
-        average there of those that did not.
-    sign : float
-        1 where lower is better, else -1.
-    """
-    average = means.mean(axis=0, where=np.isfinite(means))
-    return np.argmin(sign * (means / average).mean(axis=-1), axis=0)
-
-
-def drawn_repeats(rows: Rows, places: Sequence[Place], seed: int) -> list[np.ndarray]:
-    """Return all repeats, and those of each resample, the same for all tasks of a data set."""
-    found: dict[str, np.ndarray] = {}
-    for (dataset, _), values in zip(places, next(iter(rows.values())), strict=True):
-        rng = generator(seed, of="resampled repeats", dataset=dataset)
-        resampled = rng.integers(values.size, size=(RESAMPLES, values.size))
-        found[dataset] = np.vstack([np.arange(values.size), resampled])
-    return [found[dataset] for dataset, _ in places]
 
 
 class BestRow(NamedTuple):
@@ -171,35 +112,44 @@ class BestRow(NamedTuple):
     means: np.ndarray
 
 
-def pick_row(rows: Rows, sign: float, draws: Sequence[np.ndarray]) -> BestRow:
+def pick(means: np.ndarray, sign: float) -> np.ndarray:
+    """Return the index of the row that is best over all places.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_rows, ..., n_places)
+        Means of each row; infinite where one diverged. In each place they count relative to the
+        average there of those that did not.
+    sign : float
+        1 where lower is better, else -1.
+    """
+    average = means.mean(axis=0, where=np.isfinite(means))
+    return np.argmin(sign * (means / average).mean(axis=-1), axis=0)
+
+
+def pick_row(rows: pd.DataFrame, sign: float, seed: int) -> BestRow:
     """Return the row that is best over all places.
 
     Parameters
     ----------
-    rows : Rows
+    rows : DataFrame
+        For each algorithm its numbers over the repeats, in a column for each data set and task.
     sign : float
         1 where lower is better, else -1.
-    draws : sequence of ndarray of shape (1 + n_resamples, n_repeats)
-        Repeats in each place (`drawn_repeats`).
+    seed : int
+        Of the resamples, which are the same for all tasks of a data set.
     """
-    means = np.array(
-        [
-            np.stack([v[draw].mean(axis=1) for v, draw in zip(values, draws, strict=True)], axis=1)
-            for values in rows.values()
-        ]
-    )
-    which = pick(means, sign)
-    best = np.take_along_axis(means, which[None, :, None], axis=0)[0]
-    algorithm = [*rows][which[0]]
-    return BestRow(algorithm, rows[algorithm], best)
-
-
-def margin_of(own: BestRow, other: BestRow, sign: float, place: int) -> dict[str, str]:
-    """Return the margin of a row over another in a place, as text (`OF_A_MARGIN`)."""
-    mine, theirs = own.values[place], other.values[place]
-    ends = ends_of(sign * (other.means - own.means)[:, place], mine.size)
-    said = own.algorithm, f"{mine.mean():.4f}", other.algorithm, f"{theirs.mean():.4f}", *ends
-    return dict(zip(OF_A_MARGIN, said, strict=True))
+    means = []
+    for place in rows.columns.tolist():
+        values = np.stack(rows[place].tolist())
+        n = values.shape[1]
+        rng = generator(seed, of="resampled repeats", dataset=place[0])
+        draws = np.vstack([np.arange(n), rng.integers(n, size=(RESAMPLES, n))])
+        means.append([one[draws].mean(axis=1) for one in values])
+    by_row = np.moveaxis(np.array(means), 0, -1)
+    which = pick(by_row, sign)
+    best = np.take_along_axis(by_row, which[None, :, None], axis=0)[0]
+    return BestRow(rows.index[which[0]], rows.iloc[which[0]].tolist(), best)
 
 
 def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
@@ -214,17 +164,22 @@ def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
     return f"{means[0]:.4f}", number_text(float(low)), number_text(float(high))
 
 
-def numbers_by(rule: str, name: str, reading: Reading, request: Request) -> pd.DataFrame:
-    """Return the cells of a table's own metric with their numbers by a rule.
+def numbers_by(rules: Sequence[str], name: str, reading: Reading, request: Request) -> pd.DataFrame:
+    """Return the cells of a table's own metric with their numbers in print and by two rules.
 
-    Their ``side`` is added: the paper's ``own``, an alternative (``rival``), or a baseline of
-    ``ours``.
+    Each has the ``kind`` of its number, ``printed_`` or one of `KINDS`, and its ``side``: the
+    paper's ``own``, an alternative (``rival``), or a baseline of ``ours``.
     """
     asked = describe("table", name)
-    cells = planned(name, replace(request, selection=rule), reading)
-    cells = played(cells[cells["metric"] == asked.metric], request.store)
-    side = np.where(cells["algorithm"].isin(asked.proposed), "own", "rival")
-    return cells.assign(side=np.where(cells["kind"] == OURS, "ours", side))
+    parts: list[pd.DataFrame] = []
+    for kind, rule in zip(KINDS, rules, strict=True):
+        cells = planned(name, replace(request, selection=rule), reading)
+        cells = played(cells[cells["metric"] == asked.metric], request.store)
+        side = np.where(cells["algorithm"].isin(asked.proposed), "own", "rival")
+        parts.append(cells.assign(side=np.where(cells["kind"] == OURS, "ours", side), kind=kind))
+    printed = parts[0][parts[0]["published_mean"] != ""]
+    means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
+    return pd.concat([*parts, with_columns(printed, means).assign(kind="printed_")])
 
 
 def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
@@ -243,50 +198,48 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     asked = describe("table", name)
     sign = METRICS[asked.metric].sign
     rules = asked.selection, rule_without_hindsight(asked.selection, reading)
-    cells = {rule: numbers_by(rule, name, reading, request) for rule in dict.fromkeys(rules)}
-    of_paper = pd.concat([each[each["side"] != "ours"] for each in cells.values()])
-    lacking = {*_places(of_paper[of_paper["values"].map(len) == 0])}
-    own = of_paper[of_paper["side"] == "own"]
-    named = zip(_places(own), own["experiment"], strict=True)
-    over = {place: each.repeats_are_of for place, each in named if place not in lacking}
-    printed = cells[rules[0]][cells[rules[0]]["published_mean"] != ""]
-    means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
-    sources = {"printed_": with_columns(printed, means)}
-    sources |= {kind: cells[rule] for kind, rule in zip(KINDS, rules, strict=True)}
-    picked: dict[str, BestRow] = {}
-    for kind, source in sources.items() if over else ():
-        for side in ("own", "rival", "ours"):
-            run = source[(source["side"] == side) & (source["values"].map(len) > 0)]
-            keys = zip(run["algorithm"], _places(run), strict=True)
-            numbers = dict(zip(keys, run["values"], strict=True))
-            if rows := whole_rows(numbers, [*over], asked.same_row):
-                draws = drawn_repeats(rows, [*over], request.seed)
-                picked[kind + side] = pick_row(rows, sign, draws)
-    if not {f"{kind}{side}" for kind in KINDS for side in ("own", "rival")} <= picked.keys():
+    cells = numbers_by(rules, name, reading, request)
+    is_run, of_paper = cells["values"].map(len) > 0, cells["side"] != "ours"
+    lacking = cells[of_paper & ~is_run].set_index(PLACE).index
+    own = cells[cells["side"] == "own"].drop_duplicates(PLACE).set_index(PLACE)
+    places = own.loc[~own.index.isin(lacking), "experiment"]
+    best = {}
+    for (kind, side), part in cells[is_run].groupby(["kind", "side"], sort=False):
+        rows = part.pivot(index="algorithm", columns=PLACE, values="values")
+        rows = rows.reindex(index=part["algorithm"].unique(), columns=places.index)
+        for stand_in, several in asked.same_row.items():  # as COML, which is COML-1 and COML-2
+            for one in rows.index.intersection([*several]) if stand_in in rows.index else ():
+                rows.loc[one] = rows.loc[one].fillna(rows.loc[stand_in])
+        rows = rows.dropna()
+        if rows.size:
+            best[f"{kind}{side}"] = pick_row(rows, sign, request.seed)
+    if not {f"{kind}{side}" for kind in KINDS for side in ("own", "rival")} <= best.keys():
         return pd.DataFrame(columns=COLUMNS)
+    pairs = {kind: (best[f"{kind}own"], best[f"{kind}rival"]) for kind in ("printed_", *KINDS)}
+    if "honest_ours" in best:
+        pairs["baseline_"] = best["honest_own"], best["honest_ours"]
+    gain = {kind: other.means - mine.means for kind, (mine, other) in pairs.items()}
     found = []
-    for i, (place, repeats_are_of) in enumerate(over.items()):
-        n_repeats = picked["own"].values[i].size
-        row = {"table": name, "dataset": place[0], "task": place[1], "metric": asked.metric}
-        row |= {"reading": reading.name, "n_repeats": str(n_repeats)}
-        row |= {"repeats_are_of": repeats_are_of, "selection": rules[0]}
-        row |= {"honest_selection": rules[1]}
-        pairs = {kind: (f"{kind}own", f"{kind}rival") for kind in sources}
-        if "honest_ours" in picked:
-            pairs["baseline_"] = "honest_own", "honest_ours"
-        for kind, (mine, other) in pairs.items():
-            texts = margin_of(picked[mine], picked[other], sign, i)
-            row |= {f"{kind}{what}": text for what, text in texts.items()}
-        by_rule = (picked[f"{kind}rival"].means - picked[f"{kind}own"].means for kind in KINDS)
-        gap = ends_of(sign * np.subtract(*by_rule)[:, i], n_repeats)
-        row |= {f"from_hindsight{end}": text for end, text in zip(ENDS, gap, strict=True)}
-        found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, place[0]))})
-    margins = pd.DataFrame(found).rename(columns=PICKED_BASELINE)
-    return margins.reindex(columns=COLUMNS).fillna("")
-
-
-def _places(cells: pd.DataFrame) -> list[Place]:
-    return list(zip(cells["dataset"], cells["task"], strict=True))
+    for i, (dataset, task) in enumerate(places.index.tolist()):
+        n = best["own"].values[i].size
+        row: dict[str, str] = {
+            "table": name,
+            "dataset": dataset,
+            "task": task,
+            "metric": asked.metric,
+        }
+        row |= {"reading": reading.name, "n_repeats": str(n), "selection": rules[0]}
+        row |= {"repeats_are_of": places.iloc[i].repeats_are_of, "honest_selection": rules[1]}
+        for kind, pair in pairs.items():
+            picked = [(one.algorithm, f"{one.values[i].mean():.4f}") for one in pair]
+            said = *chain(*picked), *ends_of(sign * gain[kind][:, i], pair[0].values[i].size)
+            row |= {f"{kind}{what}": text for what, text in zip(OF_A_MARGIN, said, strict=True)}
+        row["baseline"] = row.pop("baseline_rival", "")
+        row["baseline_mean"] = row.pop("baseline_rival_mean", "")
+        lost = ends_of(sign * (gain[""] - gain["honest_"])[:, i], n)
+        row |= {f"from_hindsight{end}": text for end, text in zip(ENDS, lost, strict=True)}
+        found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, dataset))})
+    return pd.DataFrame(found).reindex(columns=COLUMNS).fillna("")
 
 
 def sentence(row: Mapping[Any, str]) -> str:

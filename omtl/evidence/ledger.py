@@ -1,16 +1,19 @@
-"""The claims ledger: every comparative statement of the papers, and its outcome.
+"""What the files in ``results/`` say together: the ledger of claims, the audit of the theorems, the
+scoreboard.
 
-It is made from files alone: the claims in ``experiments/*/claims.yaml``, their outcomes beside the
-reproduced tables and figures, and the comparisons in ``results/statistics``. So is the audit of the
-theorems, from the numbers of the figures that show them.
+The ledger has every comparative statement of the papers and its outcome: the claims are in
+``experiments/*/claims.yaml``, their outcomes beside the reproduced tables and figures, and the
+comparisons in ``results/statistics``. The audit compares each bound of a theorem with what was
+measured, from the figures that show them. The scoreboard counts cells by verdict and claims by
+outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -19,23 +22,26 @@ from omtl.evidence.claims import (
     in_print,
     judge_claim,
     outcome_of,
+    predicate,
     stand_ins,
     why_it_fails,
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.evidence.scoreboard import write_scoreboard
 from omtl.experiment.config import paper_file, paper_files
-from omtl.experiment.descriptions import CLOSEST, READINGS, Claim
+from omtl.experiment.descriptions import CLOSEST, READINGS, by_reading
 from omtl.figures.numbers import drawn_rows
+from omtl.tables.cells import each_cell
+from omtl.tables.placebo_test import placebo_rows
 from omtl.tables.plan import describe, descriptions
+from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
-from omtl.util.result_files import as_csv, for_markdown, read_csv, write_all
+from omtl.util.result_files import as_csv, for_markdown, markdown_table, read_csv, write_all
 
 NOT_RUN = "not run"
 
-OUTCOMES = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
-"""The outcomes in the order in which a page lists them."""
+VERBS = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided", NOT_RUN: "were not run"}
+"""The outcomes in the order in which a page lists them, with what claims do."""
 
 CHANGED = "the claim has changed since the last run"
 
@@ -48,13 +54,6 @@ stand-in data it is decided."""
 
 CONCLUSIONS = "## Which conclusions survive"
 """The heading of a paper's page under which its claims stand."""
-
-COLUMNS = (
-    *("paper", "claim", "place", "sentence", "decided_by", "predicate"),
-    *("in_print", "untrue_in_print", "stand_ins"),
-    *(f"{reading}{what}" for reading in READINGS for what in OF_A_READING),
-    "why_it_fails",
-)
 
 THEORY = (
     *("figure", "dataset", "part", "reading", "theorem", "measure"),
@@ -74,42 +73,10 @@ run; `notes` are the constants and assumptions as the run has them.
 TRIVIAL = "examples"
 """The line of a figure that is no theorem, but what can be measured at most."""
 
-SIDES = {"lower": "below", "higher": "above", "ratio": "over"}
-"""What a part of a claim says of its rows and what they are compared with."""
-
 
 def papers_with_claims() -> list[str]:
     """Return the papers that have claims."""
     return [path.parent.name for path in paper_files("claims.yaml")]
-
-
-def predicate(claim: Claim) -> str:
-    """Return a claim's predicate in words; parts that differ only in place become one."""
-
-    def each(names: Sequence[str]) -> str:
-        told = [
-            f"{name} (the better of {', '.join(claim.either[name])})"
-            if name in claim.either
-            else name
-            for name in names
-        ]
-        return f"each of {', '.join(told)}" if len(told) > 1 else told[0]
-
-    places: dict[str, list[str]] = {}
-    for part in claim.all:
-        metric = (part.metric or claim.metric) if claim.table else ""
-        limits = [f"by {part.by:g}"] if part.by else []
-        limits += [f"at least {part.at_least:g}"] if part.at_least else []
-        limits += [f"at most {part.at_most:g}"] if part.at_most < inf else []
-        what = [metric, each(part.compared), SIDES[part.side], each(part.than)]
-        if part.panel:
-            where = [f"panel {part.panel}", *part.parts]
-            place = f"{', '.join(where)} at {', '.join(map(str, part.at))}"
-        else:
-            place = " ".join([part.dataset, ", ".join(part.tasks)]).strip()
-        told = " ".join(word for word in [*what, " and ".join(limits)] if word)
-        places.setdefault(told, []).append(place)
-    return "; ".join(f"{what}: on {', '.join(where)}" for what, where in places.items())
 
 
 def rows_of_claims(*folders: Path) -> dict[tuple[str, ...], pd.DataFrame]:
@@ -136,22 +103,17 @@ def outcome_under(outcomes: pd.DataFrame, tests: pd.DataFrame, said: Sequence[st
     if outcomes.empty:
         return [NOT_RUN, NOT_RUN, "", ""]
     outcome = outcomes["outcome"].iloc[0]
-    if tests.empty:
-        return [outcome, "", "", ""]
-    if said and [*said] != [*tests["comparison"]]:
+    if len(tests) and said and [*said] != [*tests["comparison"]]:
         return [NOT_RUN, NOT_RUN, CHANGED, ""]
-    if outcome_of(tests["outcome"]) != outcome:
+    if tests.empty or outcome_of(tests["outcome"]) != outcome:
         return [outcome, "", "", ""]
     run = tests["n_repeats"] != "0"
     if not run.any():
         return [NOT_RUN, NOT_RUN, "", ""]
-    counts = tests["outcome"].where(run, NOT_RUN)
-    sized = tests[tests["effect"] != ""]
-    effect = ""
-    if len(sized):
-        least = sized.iloc[int(sized["effect"].astype(float).argmin())]
-        effect = f"{least['effect']} ({least['comparison']})"
-    return [outcome, outcome_of(tests["corrected"]), _counted(counts), effect]
+    sized = tests[tests["effect"] != ""].sort_values("effect", key=pd.to_numeric, kind="stable")
+    effects = [f"{one.effect} ({one.comparison})" for one in each_cell(sized)]
+    counts = _counted(tests["outcome"].where(run, NOT_RUN))
+    return [outcome, outcome_of(tests["corrected"]), counts, next(iter(effects), "")]
 
 
 def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
@@ -164,18 +126,24 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
     """
     outcomes = rows_of_claims(results / "reproduced", results / "figures")
     tests, nothing = rows_of_claims(results / "statistics"), pd.DataFrame()
-    found = []
-    for paper in papers_with_claims():
+    found: list[dict[str, str]] = []
+    for path in paper_files("claims.yaml"):
+        paper = path.parent.name
         for claim in claims_of(paper):
-            row = [paper, claim.id, claim.place, claim.words, claim.decided_by, predicate(claim)]
-            row += [*in_print(claim), ", ".join(stand_ins(claim))]
+            true, untrue = in_print(claim)
+            row = {"paper": paper, "claim": claim.id, "place": claim.place, "sentence": claim.words}
+            row |= {"decided_by": claim.decided_by, "predicate": predicate(claim)}
+            row |= {"in_print": true, "untrue_in_print": untrue}
+            row["stand_ins"] = ", ".join(stand_ins(claim))
             said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
             for reading in READINGS:
                 key = claim.decided_by, claim.id, reading
                 under = outcome_under(outcomes.get(key, nothing), tests.get(key, nothing), said)
-                row += under
-            found.append([*row, why_it_fails(claim, reading, under[0])])  # the last is the closest
-    return pd.DataFrame(found, columns=COLUMNS)
+                row |= {
+                    f"{reading}{what}": one for what, one in zip(OF_A_READING, under, strict=True)
+                }
+            found.append(row | {"why_it_fails": why_it_fails(claim, CLOSEST, row[CLOSEST])})
+    return pd.DataFrame(found)
 
 
 def conclusions(claims: pd.DataFrame) -> str:
@@ -186,28 +154,24 @@ def conclusions(claims: pd.DataFrame) -> str:
     claims : DataFrame
         Its rows of the ledger.
     """
-    outcomes = claims[CLOSEST]
+    by_outcome = {outcome: claims[claims[CLOSEST] == outcome] for outcome in VERBS}
+    told = ", ".join(f"{len(of)} {VERBS[one]}" for one, of in by_outcome.items() if len(of))
     of_print = claims["in_print"] == "true"
-    both = int((of_print & (outcomes == HOLDS)).sum())
+    both = int((of_print & (claims[CLOSEST] == HOLDS)).sum())
     apart = int((claims["stand_ins"] != "").sum())
-    verbs = dict(zip(OUTCOMES, ("hold", "fail", "are undecided", "were not run"), strict=True))
-    counts = [(int((outcomes == outcome).sum()), verb) for outcome, verb in verbs.items()]
-    told = ", ".join(f"{count} {verb}" for count, verb in counts if count)
     lines = [
         f"{CONCLUSIONS}\n",
         f"Of {len(claims)} claims, {told} as published. Of the {of_print.sum()} that are true of "
         f"the printed numbers, {both} hold in ours"
         + (f"; {apart} are decided on stand-in data." if apart else "."),
     ]
-    for outcome, part in claims.groupby(outcomes.map(OUTCOMES.index), sort=True):
-        lines += ["", f"*{OUTCOMES[int(str(outcome))].capitalize()}:*", ""]
+    for outcome, part in by_outcome.items():
+        lines += ["", f"*{outcome.capitalize()}:*", ""] if len(part) else []
         for row in part.to_dict("records"):
-            marks = [
-                "not true in print" if row["in_print"] == "false" else "",
-                f"stand-in: {row['stand_ins']}" if row["stand_ins"] else "",
-            ]
-            told = "; ".join([row["place"], *filter(None, marks)])
-            lines.append(f"- {for_markdown(row['sentence'])} ({for_markdown(told)})")
+            marks = ["not true in print"] * (row["in_print"] == "false")
+            marks += [f"stand-in: {row['stand_ins']}"] * bool(row["stand_ins"])
+            told = for_markdown("; ".join([row["place"], *marks]))
+            lines.append(f"- {for_markdown(row['sentence'])} ({told})")
             lines += [f"  *Why:* {for_markdown(row['why_it_fails'])}"] * bool(row["why_it_fails"])
     return "\n".join(lines) + "\n"
 
@@ -230,36 +194,33 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
     results : Path
         The folder of results.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for name in (name for name in descriptions("figure") if "-figtheorem" in name):
         panels = {panel.label: panel for panel in describe("figure", name).panels}
         drawn = pd.DataFrame(drawn_rows(results / "figures" / f"{name}.csv"))
-        if drawn.empty:
-            continue
-        for key, lines in drawn.groupby(["reading", "panel", "part"], sort=False):
+        keys = ["reading", "panel", "part"]
+        for key, lines in drawn.groupby(keys, sort=False) if len(drawn) else ():
             reading, label, part = map(str, key)
-            panel = panels[label]
-            warnings = [line.warning for line in panel.lines if part == line.title and line.warning]
-            about = {"figure": name, "dataset": panel.title, "part": part, "reading": reading}
-            found += [{**about, **row, "warning": "; ".join(warnings)} for row in _bounds_of(lines)]
+            shown = [line for line in panels[label].lines if line.title == part]
+            row = {"figure": name, "dataset": panels[label].title, "part": part, "reading": reading}
+            row["warning"] = "; ".join(line.warning for line in shown if line.warning)
+            found += [row | of_bound for of_bound in _bounds_of(lines)]
     return pd.DataFrame(found, columns=THEORY)
 
 
 def _bounds_of(lines: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the columns of `THEORY` that follow from the lines of a panel's part."""
     played = lines[lines["kind"] == "run"]
-    if played.empty:
-        return
-    first = played.iloc[0]
-    curves = {
-        (kind, label): points.set_index("x")["y"].astype(float)
-        for (kind, label), points in lines.groupby(["kind", "label"], sort=False)
-        if kind in ("run", "theory")
+    bounds = {
+        str(label): points.set_index("x")["y"].astype(float)
+        for label, points in lines[lines["kind"] == "theory"].groupby("label", sort=False)
     }
-    measured = curves["run", first["label"]]
-    most = curves.pop(("theory", TRIVIAL), None)
-    for bound, values in ((label, each) for (kind, label), each in curves.items() if kind != "run"):
-        share, last = measured.reindex(values.index) / values, values.index[-1]
+    most = bounds.pop(TRIVIAL, None)
+    for bound, values in bounds.items() if len(played) else ():
+        first, last = played.iloc[0], values.index[-1]
+        points = played[played["label"] == first["label"]].set_index("x")["y"]
+        measured = points.astype(float).reindex(values.index)
+        share = measured / values
         yield {
             "theorem": bound,
             "measure": first["label"],
@@ -276,6 +237,140 @@ def _bounds_of(lines: pd.DataFrame) -> Iterator[dict[str, Any]]:
         }
 
 
+APART = (SUBSTITUTE, TIMING, MISSING)
+"""Verdicts of cells that are not compared; they share a column."""
+
+COMPARED = tuple(verdict for verdict in VERDICTS if verdict not in APART)
+
+AGREEMENT = ("floor", "ceiling", "of the way", "rows in order")
+"""Heads of the columns with a table's agreement."""
+
+
+class TableStanding(NamedTuple):
+    """How a table stands under a reading: cells by verdict, claims by outcome, its agreement."""
+
+    table: str
+    reading: str
+    verdicts: pd.Series
+    claims: pd.DataFrame
+    agreement: list[str]
+
+    @property
+    def n_compared(self) -> int:
+        """The number of cells that are compared with print."""
+        return int(self.verdicts[[*COMPARED]].sum())
+
+
+def table_standings(results: Path) -> Iterator[TableStanding]:
+    """Yield how each table that was made stands under each reading, in their order."""
+    folder = results / "reproduced"
+    for name in descriptions("table"):
+        paths = [folder / f"{name}.{end}" for end in ("csv", "claims.csv", "agreement.csv")]
+        if not paths[0].exists():
+            continue
+        cells, claims = map(read_csv, paths[:2])
+        agreement = read_csv(paths[2]) if paths[2].exists() else pd.DataFrame({"reading": []})
+        for reading in READINGS:
+            verdicts = cells.loc[cells["reading"] == reading, "verdict"].value_counts()
+            rows = agreement[agreement["reading"] == reading].to_dict("records")
+            yield TableStanding(
+                *(name, reading, verdicts.reindex(VERDICTS, fill_value=0)),
+                claims[claims["reading"] == reading],
+                _agreement(rows[0]) if rows else ["–"] * len(AGREEMENT),
+            )
+
+
+def _agreement(row: dict[Any, str]) -> list[str]:
+    """Return floor, ceiling, the way between them that ours have gone, and the order of rows."""
+    return [
+        f"{float(row['floor']):.1f} of {row['floor_cells']}",
+        f"{float(row['ceiling']):.1f}",
+        f"{float(row['reached']):.0%}" if row["reached"] else "–",
+        f"{row['in_order']} of {row['pairs']}",
+    ]
+
+
+def overview(results: Path = RESULTS) -> str:
+    """Return a line per table in Markdown, its links from the project's folder on.
+
+    It has the cells that are compared with print, how many of them each reading brings within 10 %;
+    as published, floor and ceiling, the way from one to the other, the pairs of rows in the printed
+    order, and the claims that hold.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    apart = {one.id for paper in papers_with_claims() for one in claims_of(paper) if stand_ins(one)}
+    rows = []
+    for name, under in groupby(table_standings(results), key=lambda one: one.table):
+        each = [*under]
+        within = [str(one.verdicts[[MATCH, NEAR]].sum()) if one.n_compared else "–" for one in each]
+        closest = each[-1]
+        n_apart = closest.claims["claim"].isin(apart).sum()
+        holding = f"{(closest.claims['outcome'] == HOLDS).sum()} of {len(closest.claims)}"
+        holding += f" ({n_apart} on stand-in data)" if n_apart else ""
+        link = f"[{name}](results/reproduced/{name}.md)"
+        rows.append([link, str(closest.n_compared or "–"), *within, *closest.agreement, holding])
+    names = [reading.replace("_", " ") for reading in READINGS]
+    heads = ["table", "cells compared", *names, *AGREEMENT, "claims that hold"]
+    return "\n".join(markdown_table(heads, rows)) + "\n"
+
+
+def scoreboard(results: Path = RESULTS) -> str:
+    """Return the scoreboard in Markdown, its links from the project's folder on.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    rows = []
+    for one in table_standings(results):
+        address = f"results/reproduced/{by_reading(one.table, one.reading)}.md"
+        others = [f"{one.verdicts[v]} {v}" for v in APART if one.verdicts[v]]
+        outcomes = one.claims["outcome"].value_counts()
+        rows += [
+            [
+                *(f"[{one.table}]({address})", one.reading.replace("_", " ")),
+                *(str(one.verdicts[v]) for v in COMPARED),
+                *one.agreement,
+                ", ".join(others) or "–",
+                ", ".join(str(outcomes.get(o, 0)) for o in (HOLDS, FAILS, UNDECIDED)),
+            ]
+        ] * bool(one.verdicts.any())
+    heads = ["table", "reading", *COMPARED, *AGREEMENT, "not compared"]
+    return "\n".join(markdown_table([*heads, "claims: hold, fail, undecided"], rows)) + "\n"
+
+
+def placebos(results: Path = RESULTS) -> str:
+    """Return, in Markdown, what each recorded search of readings finds, and what of placebos.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of results.
+    """
+    lines = []
+    for name in descriptions("table"):
+        whole = {row["reading"]: row for row in placebo_rows(name, results)}  # all columns are last
+        for reading, row in whole.items():
+            halves = (row["searched_half"], row["held_out_half"])
+            lines.append(
+                [
+                    f"[{name}](results/readings/{name}.md)",
+                    reading.replace("_", " "),
+                    *(row[of] for of in ("trials", "cells", "literal", "found")),
+                    *(f"{row[of]} ({row[f'{of}_p']})" for of in ("permuted", "perturbed")),
+                    *(f"{100.0 * float(half):.0f} %" for half in halves),
+                ]
+            )
+    heads = ["table", "reading", "trials", "cells", "literal", "closest"]
+    heads += ["rows permuted (p)", "numbers perturbed (p)", "chosen half", "other half"]
+    return "\n".join(markdown_table(heads, lines)) + "\n"
+
+
 def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     """Write the ledger, the audit and the scoreboard; return what they tell, and the paths.
 
@@ -283,8 +378,9 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     """
     source, home = results or results_to_read(), results or RESULTS
     claims, audit = claims_ledger(source), theory_audit(source)
-    paths = write_all(home, {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit)})
-    paths.append(write_scoreboard(source, home))
+    board = "\n".join((overview(source), scoreboard(source), placebos(source)))
+    texts = {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit), "scoreboard.md": board}
+    paths = write_all(home, texts)
     for paper, part in claims.groupby("paper") if results is None and CHECKOUT else ():
         page = paper_file(str(paper), "README.md")
         write_whole(page, with_conclusions(page.read_text(encoding="utf-8"), part))

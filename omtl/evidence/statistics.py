@@ -16,8 +16,7 @@ from omtl.evidence.comparisons import (
     correct_family,
     p_of_ranks,
 )
-from omtl.evidence.rank_diagrams import write_diagrams
-from omtl.evidence.ranks import Ranking, rank_rows, rankings
+from omtl.evidence.ranks import Ranking, rank_rows, rankings, write_diagrams
 from omtl.experiment.descriptions import TableDescription, by_reading
 from omtl.experiment.readings import Reading
 from omtl.figures.numbers import show_figure
@@ -86,95 +85,69 @@ def equivalence_rows(cells: pd.DataFrame, proposed: Sequence[str]) -> pd.DataFra
     """
     compares = cells["metric"].map(lambda metric: METRICS[metric].compares)
     run = cells[compares & (cells["n_repeats"] > 0)]
-    place = ["metric", "dataset", "task"]
-    rows = []
-    for own in each_cell(run[run["algorithm"].isin(proposed)]):
-        here = (run[place] == [getattr(own, name) for name in place]).all(axis="columns")
-        for other in each_cell(run[here].drop(own.Index)):
-            row = {name: getattr(own, name) for name in ("table", "reading", *place, "algorithm")}
-            row |= {"other": other.algorithm, "repeats_are_of": own.experiment.repeats_are_of}
-            rows.append(row | beside(own.values, other.values, METRICS[own.metric].lower_is_better))
+    place = ["table", "reading", "metric", "dataset", "task"]
+    others = run[[*place, "algorithm", "values"]].rename(columns={"algorithm": "other"})
+    pairs = run[run["algorithm"].isin(proposed)].merge(others, on=place, suffixes=("", "_other"))
+    pairs = pairs[pairs["algorithm"] != pairs["other"]]
+    rows = [
+        {name: getattr(one, name) for name in (*place, "algorithm", "other")}
+        | {"repeats_are_of": one.experiment.repeats_are_of}
+        | beside(one.values, one.values_other, METRICS[one.metric].lower_is_better)
+        for one in each_cell(pairs)
+    ]
     return as_text(pd.DataFrame(rows, columns=EQUIVALENCE))
 
 
 def reproduce_statistics(name: str, request: Request) -> list[Path]:
     """Write the statistics of a table or figure; return the paths. Nothing is computed.
 
-    Raises
-    ------
-    UserError
-        On an unknown table, figure, reading or rule, or where there are no numbers of it.
-    """
-    description = describe(_kind_of(name), name)
-    request.check(description)
-    folder = folder_for(request.is_full(description), "statistics", apart=True)
-    reading = Reading.of(description.paper, request.reading)
-    return make_statistics(name, reading, request, folder)
-
-
-def _kind_of(name: str) -> str:
-    """Return whether a name is that of a figure or of a table."""
-    return "figure" if name in descriptions("figure") else "table"
-
-
-def make_statistics(name: str, reading: Reading, request: Request, folder: Path) -> list[Path]:
-    """Write the statistics of a table or figure; return the paths.
-
     They are from the store; a table's are from the repeats in ``results/`` where it has fewer.
+    Times of a full run are those that are kept, unless those of the store are asked for.
 
     Its ``claims.csv`` has the comparisons of its claims. A table with several data sets also has a
     csv of average ranks, and their diagrams where the critical difference leaves room for any;
     one with algorithms of the paper's own has ``equivalence.csv``, which says where they differ
     from others by more than 5 %.
 
-    Parameters
-    ----------
-    name : str
-        The table's or figure's id.
-    reading : Reading
-    request : Request
-        Which repeats, by which rule; times of a full run are those that are kept, unless those of
-        the store are asked for.
-    folder : Path
-        Where the files go.
-
     Raises
     ------
     UserError
-        If a name is unknown, or nothing of it is stored.
+        On an unknown table, figure, reading or rule, or where there are no numbers of it.
     """
-    kind = _kind_of(name)
-    description = describe(kind, name)
-    n_repeats = request.n_repeats(description)
+    kind = "figure" if name in descriptions("figure") else "table"
+    of = describe(kind, name)
+    request.check(of)
+    reading = Reading.of(of.paper, request.reading)
     ranked: list[Ranking] = []
     files: dict[str, pd.DataFrame] = {}
     numbers: Numbers
-    if isinstance(description, TableDescription):
+    if isinstance(of, TableDescription):
         cells, _ = stored_or_published(planned(name, request, reading), request)
-        if request.is_full(description) and not request.times:
+        if request.is_full(of) and not request.times:
             cells = with_published_times(cells, request)
         numbers, anything = cells, bool(cells["n_repeats"].any())
         ranked = rankings(cells)
         files["csv"] = rank_rows(name, reading.name, ranked)
-        files["equivalence.csv"] = equivalence_rows(cells, description.proposed)
+        files["equivalence.csv"] = equivalence_rows(cells, of.proposed)
     else:
         numbers = show_figure(as_chosen(plan_figure(name, reading), request), request)
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(
-            f"{name}: there are no results for {n_repeats} repeats of reading "
+            f"{name}: there are no results for {request.n_repeats(of)} repeats of reading "
             f"{reading.name}; run `omtl {kind} {name}` with the same options first"
         )
-    judged = judge_claims(description.paper, name, numbers)
-    files["claims.csv"] = comparison_rows(description.paper, reading.name, judged, request.seed)
-    paths = []
+    judged = judge_claims(of.paper, name, numbers)
+    files["claims.csv"] = comparison_rows(of.paper, reading.name, judged, request.seed)
+    folder, paths = folder_for(request.is_full(of), "statistics", apart=True), []
     for form, rows in sorted(files.items()):
         path = folder / f"{name}.{form}"
         if len(rows) or path.exists():  # rows of an earlier run go
             write_rows(path, rows, reading.name)
             paths.append(path)
     if drawn := [one for one in ranked if one.tells]:
-        rule, stem = request.rule(description), by_reading(name, reading.name)
-        subtitle = f"{name}, reading {reading.name}, selection {rule}, repeats {n_repeats}"
+        rule, stem = request.rule(of), by_reading(name, reading.name)
+        subtitle = f"{name}, reading {reading.name}, selection {rule}"
+        subtitle += f", repeats {request.n_repeats(of)}"
         paths += write_diagrams(drawn, folder / stem, subtitle)
     return paths

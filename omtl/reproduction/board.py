@@ -15,13 +15,11 @@ from omtl.evidence.board import (
     DIGITS,
     SECONDS,
     BoardPlan,
-    beside_median,
     board_cells,
     data_facts,
-    ranking,
     read_cells,
 )
-from omtl.evidence.board_queries import order_notes, state_bytes
+from omtl.evidence.ratings import beside_median, order_notes, ranking
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
@@ -61,7 +59,7 @@ class BoardResult:
 def make_board(
     board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
 ) -> BoardResult:
-    """Play missing units, and rank the learners.
+    """Play missing units, and rank the learners, with the submissions to the whole board.
 
     Raises
     ------
@@ -73,47 +71,26 @@ def make_board(
     found = board_cells(board, store, outcome)
     seconds = found[["dataset", "algorithm", SECONDS]].dropna(ignore_index=True)
     found = found.drop(columns=SECONDS)
-    found["bytes"] = pd.array(state_bytes(board, found), dtype="Int64")
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
     pulled = store.note_on(unit for units in board.units.values() for unit in units)
     notes += [f"some of the numbers were {pulled}"] if pulled else []
-    competing, left_out = joined(found, _submitted(board))
-    notes += left_out
-    ranked = _ranked(competing, board)
-    return BoardResult(
-        board,
-        found,
-        ranked,
-        seconds,
-        data_facts(board, store),
-        [*notes, *_order_notes(competing, ranked, board)],
-        outcome.is_broken,
-    )
-
-
-def _submitted(board: BoardPlan) -> list[dict[str, Any]]:
-    """Return the submissions to the board, where all learners compete."""
-    if board.learners:
-        return []
     part = f"{board.folder}/submissions"
-    return _of_board(board, results_to_read(part) / part)
+    handed_in = [] if board.learners else submissions(results_to_read(part) / part, board.board)
+    competing, left_out = joined(found, handed_in)
+    ranked, of_order = _ranked(competing, board)
+    notes += [*left_out, *of_order]
+    facts = data_facts(board, store)
+    return BoardResult(board, found, ranked, seconds, facts, notes, outcome.is_broken)
 
 
-def _of_board(board: BoardPlan, folder: Path) -> list[dict[str, Any]]:
-    return [one for one in submissions(folder) if one["board"] == board.board]
-
-
-def _ranked(found: pd.DataFrame, board: BoardPlan) -> pd.DataFrame:
+def _ranked(found: pd.DataFrame, board: BoardPlan) -> tuple[pd.DataFrame, list[str]]:
+    """Return the ranking, and notes on its order."""
     ranked = ranking(found, board.config["metric"], board.seed)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
-    return ranked
-
-
-def _order_notes(found: pd.DataFrame, ranked: pd.DataFrame, board: BoardPlan) -> list[str]:
-    return order_notes(found, ranked, board.config, board.seed)
+    return ranked, order_notes(found, ranked, board.config, board.seed)
 
 
 def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
@@ -133,9 +110,8 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
     folder = (results or results_to_read(f"{board.folder}/cells.csv")) / board.folder
     if not (folder / "cells.csv").is_file():
         raise UserError(f"{folder} has no board; run `omtl board` first")
-    found, notes = joined(
-        read_cells(folder / "cells.csv"), _of_board(board, folder / "submissions")
-    )
+    entries = submissions(folder / "submissions", board.board)
+    found, notes = joined(read_cells(folder / "cells.csv"), entries)
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
         for name in asked:
@@ -143,9 +119,8 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
         if asked:
             tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
-    ranked = _ranked(found, board)
-    notes += _order_notes(found, ranked, board)
-    return BoardResult(board, found, ranked, seconds, data, notes)
+    ranked, of_order = _ranked(found, board)
+    return BoardResult(board, found, ranked, seconds, data, [*notes, *of_order])
 
 
 def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:
@@ -162,16 +137,11 @@ def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> li
         "data.csv": as_csv(made.data, DIGITS),
         "board.meta.json": json.dumps(about, indent=1) + "\n",
     }
+    cell = ["dataset", "algorithm"]
     shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
     if not with_times and (folder / "times.csv").exists():
-        shown = _kept(read_csv(folder / "times.csv"), shown)
+        shown = shown.set_index(cell)
+        shown.update(read_csv(folder / "times.csv").set_index(cell)[["seconds"]])
+        shown = shown.reset_index()
     texts["times.csv"] = as_csv(shown)
     return write_all(folder, texts)
-
-
-def _kept(earlier: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Return the measured rows, with the seconds of the cells that were measured earlier."""
-    cell = ["dataset", "algorithm"]
-    rows = measured.set_index(cell)
-    rows.update(earlier.set_index(cell)[["seconds"]])
-    return rows.reset_index()[measured.columns]

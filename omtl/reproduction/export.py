@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +11,7 @@ from omtl import datasets as data_sets
 from omtl.experiment.descriptions import Description
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import choose
-from omtl.experiment.unit import Experiment
+from omtl.experiment.unit import Experiment, Unit
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
@@ -31,24 +30,11 @@ from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, write_all
 
-Contents = dict[str, str | bytes]
-"""What the files hold, by suffix."""
+Export = tuple[dict[str, str | bytes], str, str, str]
+"""Contents of files by suffix; their common name; what they are; and where the numbers are from."""
 
 
-@dataclass(frozen=True)
-class ExportResult:
-    """The written files, their subject, and the source of the numbers."""
-
-    paths: list[Path]
-    content: str
-    source: str
-
-    def __str__(self) -> str:
-        """Return a description of the export."""
-        return f"{self.content}; from {self.source}"
-
-
-def export_files(name: str, request: Request, folder: Path) -> ExportResult:
+def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[Path]]:
     """Write a data set, or a table or figure from the store or the kept results.
 
     Nothing is computed. All files carry the names of the reading and of the selection
@@ -56,7 +42,9 @@ def export_files(name: str, request: Request, folder: Path) -> ExportResult:
 
     Returns
     -------
-    Exported
+    said : str
+        What was exported, and where it is from.
+    paths : list of Path
         Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg and csv,
         with png and pdf where it is drawn from the store; of both the BibTeX of all that they use;
         of a data set parquet and its description in Croissant.
@@ -72,14 +60,10 @@ def export_files(name: str, request: Request, folder: Path) -> ExportResult:
     maker = makers[choose("table, figure or data set", name, list(makers))]
     contents, stem, summary, source = maker(name, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
-    return ExportResult(paths, f"{name}: {summary}", source)
+    return f"{name}: {summary}; from {source}", paths
 
 
-Parts = tuple[Contents, str, str, str]
-"""Files by suffix, their common name, their subject, and their source."""
-
-
-def _table(name: str, request: Request) -> Parts:
+def _table(name: str, request: Request) -> Export:
     """Return the export of a table."""
     description = plan.describe("table", name)
     cells, run = stored_or_published(planned(name, request), request)
@@ -88,7 +72,7 @@ def _table(name: str, request: Request) -> Parts:
     repeats = long_repeats(cells)
     layout = lay_out(cells, notes(cells))
     rows = pd.DataFrame(run.rows) if run else as_rows(cells)
-    contents: Contents = {
+    contents: dict[str, str | bytes] = {
         "csv": as_csv(rows),
         "md": run.text("md") if run else layout_markdown(layout),
         "tex": captioned_latex(layout),
@@ -100,40 +84,35 @@ def _table(name: str, request: Request) -> Parts:
     return contents, request.stem(description), counts(cells), source_of(run)
 
 
-def _figure(name: str, request: Request) -> Parts:
+def _figure(name: str, request: Request) -> Export:
     """Return the export of a figure: the one in ``results/`` if it is the full run's."""
     description = plan.describe("figure", name)
     request.check(description)
     reading, stem = Reading.of(description.paper, request.reading), request.stem(description)
     figure = as_chosen(plan_figure(name, reading), request)
     units = figure.units(request.seed, request.n_repeats(description))
-    experiments = [Experiment(u.algorithm, u.dataset, u.protocol, u.network) for u in units]
-    bib = _bib(description.paper, experiments)
+    bib: dict[str, str | bytes] = {"bib": _bib(description.paper, units)}
     folder = results_to_read("figures") / "figures"
-    kept = {form: folder / f"{stem}.{form}" for form in ("svg", "csv")}
+    svg, csv = (folder / f"{stem}.{form}" for form in ("svg", "csv"))
     lacking = request.is_full(description) and not all(map(request.store.has, units))
-    if lacking and all(path.exists() for path in kept.values()):
-        points = pd.DataFrame(numbers.drawn_rows(kept["csv"]), columns=numbers.COLUMNS)
-        files: Contents = {"svg": kept["svg"].read_bytes(), "csv": as_csv(points), "bib": bib}
+    if lacking and svg.exists() and csv.exists():
+        points = pd.DataFrame(numbers.drawn_rows(csv), columns=numbers.COLUMNS)
         summary = f"no pdf and png, which need `omtl figure {name}` first"
-        return files, stem, summary, shown_path(folder)
+        contents = {"svg": svg.read_bytes(), "csv": as_csv(points), **bib}
+        return contents, stem, summary, shown_path(folder)
     shown = numbers.show_figure(figure, request)
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)
-    contents: Contents = {
-        **render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS)),
-        "csv": as_csv(numbers.figure_rows(figure, shown, request.rule(description))),
-        "bib": bib,
-    }
+    drawn = render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS))
+    rows = numbers.figure_rows(figure, shown, request.rule(description))
     missing = sum(bool(panel.missing) for panel in shown)
     summary = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
-    return contents, stem, summary, source_of(None)
+    return {**drawn, "csv": as_csv(rows), **bib}, stem, summary, source_of(None)
 
 
-def _data_set(name: str, request: Request) -> Parts:  # noqa: ARG001 - as for tables
+def _data_set(name: str, request: Request) -> Export:  # noqa: ARG001 - as for tables
     """Return the export of a data set."""
-    contents = croissant(name)
-    return contents, name, "its examples, and their description in Croissant", "its files"
+    return croissant(name), name, "its examples, and their description in Croissant", "its files"
 
 
 def _nothing(command: str, request: Request, description: Description) -> UserError:
@@ -145,6 +124,6 @@ def _nothing(command: str, request: Request, description: Description) -> UserEr
     )
 
 
-def _bib(paper: str, experiments: Iterable[Experiment]) -> str:
-    used = [(experiment.algorithm, experiment.dataset) for experiment in experiments]
-    return bibtex([one for one, _ in used], [one for _, one in used], [paper])
+def _bib(paper: str, used: Iterable[Experiment | Unit]) -> str:
+    each = [*used]
+    return bibtex([one.algorithm for one in each], [one.dataset for one in each], [paper])

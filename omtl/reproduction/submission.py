@@ -1,26 +1,38 @@
-"""Submissions to the board: files with a learner's results, read and joined with the others."""
+"""Submissions to the board: files with a learner's results; made, read, checked, and joined."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.board import (
-    as_cells,
-)
-from omtl.experiment.config import load_option, options
+from omtl.compute.own_process import can_confine
+from omtl.compute.store import Store
+from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells
+from omtl.experiment.config import load_option, option_files, options
 from omtl.experiment.schema import read_text, typed_mapping
+from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS, Metric
+from omtl.reproduction.replay import SAME, Replay, replay_sample
 from omtl.tables.layout import plural
+from omtl.util import user_folder
+from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
+from omtl.util.host import host
+from omtl.util.providers import extension_of
+from omtl.util.status import DONE, FAILED
 
 FORMAT = 1
 
@@ -144,9 +156,10 @@ def read_submission(path: Path) -> dict[str, Any]:
     return content
 
 
-def submissions(folder: Path) -> list[dict[str, Any]]:
-    """Return the submissions of a folder, by name."""
-    return [read_submission(path) for path in sorted(folder.glob("*.json"))]
+def submissions(folder: Path, board: str = "default") -> list[dict[str, Any]]:
+    """Return the submissions of a folder to a board, by name."""
+    found = [read_submission(path) for path in sorted(folder.glob("*.json"))]
+    return [one for one in found if one["board"] == board]
 
 
 def joined(
@@ -187,3 +200,120 @@ def joined(
 
 def _n_repeats(values: str) -> int:
     return len(values.split())
+
+
+def replayed_submission(
+    board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
+) -> dict[str, Any]:
+    """Play a board with one learner, replay a sample, and return what is handed in.
+
+    Raises
+    ------
+    UserError
+        If the learner fails on a data set, and not for missing data.
+    """
+    [name] = board.entrants
+    store = store or Store.default()
+    outcome = board.play(store, parallel)
+    broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
+    if broken:
+        raise UserError(broken[0])
+    found = board_cells(board, store, outcome).drop(columns=[SECONDS, "bytes"])
+    content = {
+        "format": FORMAT,
+        "learner": name,
+        "board": board.board,
+        "data": board.datasets,
+        "repeats": board.n_repeats,
+        "seed": board.seed,
+        "files": _files_of(name),
+        "cells": json.loads(found.to_json(orient="records", double_precision=10)),
+        "environment": host(),
+    }
+    replays = replay_sample(content, board, secrets.randbits(32))
+    content["verification"] = [*map(str, replays)]
+    return {**content, "sha256": digest(content)}
+
+
+def _files_of(name: str) -> dict[str, str]:
+    """Return the files of a learner of one's own: its config and its modules; none for others."""
+    folder = user_folder.own_folder()
+    path = option_files("algorithm")[name]
+    if extension_of(path) is not None:
+        raise UserError(
+            f"{name} is of an extension, which whoever verifies it may not have; copy its config "
+            "and its modules to a folder of your own"
+        )
+    if folder is None or not path.is_relative_to(folder):
+        return {}
+    module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
+    modules = map(user_folder.own_module, sorted(code_of(module).modules))
+    paths = [path, *(one for one in modules if one is not None)]
+    return {one.relative_to(folder).as_posix(): read_text(one) for one in paths}
+
+
+def are_same(replays: Sequence[Replay]) -> bool:
+    """Whether numbers were played again, and all are the same."""
+    return {one.result for one in replays} == {SAME}
+
+
+def check_submission(
+    path: Path, seed: int | None = None, n_numbers: int | None = None
+) -> tuple[list[str], bool]:
+    """Replay a sample of a submission, by the learner's files that it brings, if it brings some.
+
+    These are used in a process of their own, which knows no other files of a user.
+
+    Parameters
+    ----------
+    path : Path
+    seed : int, optional
+        Draws the sample; by default a number that nobody can know before.
+    n_numbers : int, optional
+        As in `omtl.reproduction.replay.replay_sample`.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, was changed, or names a file outside its folder.
+    """
+    content = read_submission(path)
+    seed = secrets.randbits(32) if seed is None else seed
+    folder = user_folder.own_folder()
+    if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
+        learners, data = (content["learner"],), tuple(content["data"])
+        board = BoardPlan(content["board"], learners, data, content["repeats"], content["seed"])
+        replays = replay_sample(content, board, seed, n_numbers)
+        return [f"drawn by --seed {seed}; {can_confine()}", *map(str, replays)], are_same(replays)
+    with tempfile.TemporaryDirectory() as fresh:
+        unpack(content["files"], Path(fresh))
+        words = [sys.executable, "-m", "omtl", "board", "--verify", str(path.absolute())]
+        words += ["--seed", str(seed)]
+        words += [] if n_numbers is None else ["--cells", str(n_numbers)]
+        environment = {**os.environ, user_folder.VARIABLE: str(Path(fresh).resolve())}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode not in (DONE, FAILED):
+            raise UserError(f"{path}: {done.stderr.strip()}")
+        return done.stdout.splitlines(), done.returncode == DONE
+
+
+def _is_there(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def unpack(files: Mapping[str, str], folder: Path) -> None:
+    """Write a submission's files into a folder.
+
+    Raises
+    ------
+    UserError
+        If one lies outside the folder, or is neither a module nor a learner's config.
+    """
+    for name, text in files.items():
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise UserError(f"the submission has a file {name!r} outside its folder")
+        is_config = path.parent == (folder / "algorithm").resolve() and path.suffix == ".yaml"
+        if path.suffix != ".py" and not is_config:
+            raise UserError(f"the submission has a file {name!r}; only modules and a config may be")
+        write_whole(path, text)

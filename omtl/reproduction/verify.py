@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +25,8 @@ from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Result
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, planned
+from omtl.reproduction.replay import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, Replay
+from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
 from omtl.tables.layout import plural
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.request import Request
@@ -36,18 +37,13 @@ from omtl.util.host import host
 from omtl.util.result_files import rows_in
 from omtl.util.seeds import generator
 
-SAME, CLOSE, DIFFERENT = "same", "close", "different"
-NOT_COMPARABLE = "not comparable"
-"""What becomes of a cell. It is close if the results were made on another kind of CPU, whose bits
-may differ, and no number differs by more than the repeats' standard deviation."""
-
 RESULTS_OF = (SAME, CLOSE, DIFFERENT, NOT_COMPARABLE)
 
 LARGE = 40
 """Where more points than this are played again, it is in one repeat only."""
 
 MOST_REPEATS = 5
-"""Else so many repeats are played again at most, drawn at random."""
+"""Else so many repeats of a cell are played again at most, drawn at random."""
 
 PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selection")
 """What names a row of the reproduced tables."""
@@ -56,33 +52,6 @@ SERIAL = {"backend": "sequential", "jobs": 1}
 
 THE_POINT = SelectionSpec(name="the_point", rule="fixed")
 """The rule that chooses the only point of a grid."""
-
-
-@dataclass(frozen=True)
-class CheckedCell:
-    """What became of a drawn cell.
-
-    Parameters
-    ----------
-    row : mapping
-        The cell's row in ``results/reproduced``.
-    result, detail : str
-        One of `RESULTS_OF`, and what differs or is lacking.
-    units, points : int
-        How many repeats were played again, and how many points of the grid in each.
-    """
-
-    row: Mapping[str, str]
-    result: str
-    detail: str = ""
-    units: int = 0
-    points: int = 0
-
-    def __str__(self) -> str:
-        """Return the check as text."""
-        place = ", ".join(_place(self.row).values())
-        played = f"{plural(self.units, 'repeat')}, {plural(self.points, 'point')} each"
-        return f"{place} ({played}){f': {self.detail}' if self.detail else ''}"
 
 
 def draw_cells(
@@ -108,37 +77,22 @@ def draw_cells(
         If no cell was run.
     """
     rng = generator(seed, of="verify")
-    turns: list[tuple[int, int, tuple[PublishedRun, dict[str, str]]]] = []
-    for number, table in enumerate(rng.permutation(sorted(tables)).tolist()):
+    shuffled = []
+    for table in rng.permutation(sorted(tables)).tolist():
         found = [
             (run, row)
             for run in runs_of(results, table)
             for row in run.rows
             if row["ours_mean"] and not METRICS[row["metric"]].timing
         ]
-        order = rng.permutation(len(found)).tolist()
-        turns += [(turn, number, found[i]) for turn, i in enumerate(order)]
-    if not turns:
+        shuffled.append([found[i] for i in rng.permutation(len(found))])
+    in_turn = [one for turn in zip_longest(*shuffled) for one in turn if one is not None]
+    if not in_turn:
         raise UserError(
             f"{', '.join(tables)}: no cell has been run except timings; "
             "run `omtl table TABLE` first"
         )
-    return [one for *_, one in sorted(turns, key=lambda turn: turn[:2])][:n_cells]
-
-
-def cell_of(row: Mapping[str, str], cells: pd.DataFrame) -> Any:
-    """Return the cell of a table that a row is of.
-
-    Raises
-    ------
-    UserError
-        If the table has no such cell any more.
-    """
-    place = place_of(row)
-    for cell in each_cell(cells):
-        if (cell.dataset, cell.algorithm, cell.task, cell.metric) == place:
-            return cell
-    raise UserError(f"{row['table']} has no cell {', '.join(place)} any more; run the table again")
+    return in_turn[:n_cells]
 
 
 def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]:
@@ -148,7 +102,7 @@ def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]
     with all points that it chose from: of a searched grid those that the search left, by its
     record. Else the chosen point is played alone, of each of the alternatives that have it.
     """
-    if _chooses_by_repeat(cell):
+    if by_repeat(cell.rule) or cell.experiment.drawn:
         if not is_searched(cell):
             return [cell]
         left = _left_by_search(run, row)
@@ -164,10 +118,6 @@ def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]
     ]
 
 
-def _chooses_by_repeat(cell: Any) -> bool:
-    return by_repeat(cell.rule) or cell.experiment.drawn
-
-
 def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | None:
     """Return the numbers of the points that a search left, or None where there is no record."""
     found = [
@@ -180,7 +130,7 @@ def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | No
 
 def check_cell(
     run: PublishedRun, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
-) -> CheckedCell:
+) -> Replay:
     """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
     Parameters
@@ -199,15 +149,27 @@ def check_cell(
     UserError
         If the table has no such cell or reading any more.
     """
+    place = {name: row[name] for name in PLACE}
+
+    def ended(result: str, detail: str = "", units: int = 0, points: int = 0) -> Replay:
+        played = f"{plural(units, 'repeat')}, {plural(points, 'point')} each"
+        name = f"{', '.join(place.values())} ({played})"
+        return Replay(name, result, detail, row, units, points)
+
     published = run.repeats.get(place_of(row))
     if published is None or not run.meta:
-        return CheckedCell(row, NOT_COMPARABLE, "the repeats beside the table")
+        return ended(NOT_COMPARABLE, "the repeats beside the table")
     asked = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
-    plays = each_play(run, row, cell_of(row, planned(run.table, asked)))
+    cells = planned(run.table, asked)
+    there = dict(zip(places_in(cells), each_cell(cells), strict=True))
+    if place_of(row) not in there:
+        named = ", ".join(place_of(row))
+        raise UserError(f"{row['table']} has no cell {named} any more; run the table again")
+    plays = each_play(run, row, there[place_of(row)])
     if not plays:
-        return CheckedCell(row, NOT_COMPARABLE, f"the point {row['params']} in the grid")
+        return ended(NOT_COMPARABLE, f"the point {row['params']} in the grid")
     points = sum(len(one.points) for one in alternatives_of(plays[0]))
-    order = generator(seed, of="verified repeats", **_place(row)).permutation(published.size)
+    order = generator(seed, of="verified repeats", **place).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
     made, here = run.meta["cpu"], host()["cpu"]
     spread = float(published.std(ddof=1)) if published.size > 1 else 0.0
@@ -217,20 +179,20 @@ def check_cell(
         try:
             found = [_replayed(one, repeat, done) for one in plays]
         except DataMissing as fault:
-            return CheckedCell(row, NOT_COMPARABLE, str(fault))
+            return ended(NOT_COMPARABLE, str(fault))
         if any(data not in (None, row["data_sha256"]) for _, data in found):
             differences.append(f"repeat {repeat}: other data")
             close = False
             continue
-        there = float(published[repeat])
-        value = min((value for value, _ in found), key=lambda value: abs(value - there))
-        if not np.array_equal(value, there, equal_nan=True):
-            differences.append(f"repeat {repeat}: {value!r}, in results/ {there!r}")
-            close &= bool(abs(value - there) <= spread)
+        kept = float(published[repeat])
+        value = min((value for value, _ in found), key=lambda value: abs(value - kept))
+        if not np.array_equal(value, kept, equal_nan=True):
+            differences.append(f"repeat {repeat}: {value!r}, in results/ {kept!r}")
+            close &= bool(abs(value - kept) <= spread)
     if not differences:
-        return CheckedCell(row, SAME, "", len(repeats), points)
+        return ended(SAME, "", len(repeats), points)
     detail = "; ".join([*differences, f"made on {made}, played on {here}"])
-    return CheckedCell(row, CLOSE if close else DIFFERENT, detail, len(repeats), points)
+    return ended(CLOSE if close else DIFFERENT, detail, len(repeats), points)
 
 
 def _played(
@@ -265,11 +227,7 @@ def _replayed(cell: Any, repeat: int, done: Mapping[str, Result]) -> tuple[float
     return float(value), None if own_draw else results[0].facts["data_sha256"]
 
 
-def _place(row: Mapping[str, str]) -> dict[str, str]:
-    return {name: row[name] for name in PLACE}
-
-
-def signed_off(checks: Sequence[CheckedCell], seed: int) -> pd.DataFrame:
+def signed_off(replays: Sequence[Replay], seed: int) -> pd.DataFrame:
     """Return the rows of ``results/verify.csv``: one per cell, with the machine and the time."""
     on = host()
     made = {
@@ -281,15 +239,11 @@ def signed_off(checks: Sequence[CheckedCell], seed: int) -> pd.DataFrame:
         "seed": str(seed),
     }
     return pd.DataFrame(
-        {
-            **made,
-            **_place(one.row),
-            "units": str(one.units),
-            "points": str(one.points),
-            "result": one.result,
-            "detail": one.detail,
-        }
-        for one in checks
+        made
+        | {name: one.row[name] for name in PLACE}
+        | {"units": str(one.units), "points": str(one.points)}
+        | {"result": one.result, "detail": one.detail}
+        for one in replays
     )
 
 
@@ -308,14 +262,13 @@ def refuse_name(name: str) -> None:
         raise UserError(f"--sign {name!r}: a name must be one line of text")
 
 
-def signature(checks: Sequence[CheckedCell], name: str, seed: int) -> pd.DataFrame:
-    """Return the line by which someone signs off what became of checked cells."""
-    made = signed_off(checks, seed).iloc[0]
-    counts = [sum(one.result == kind for one in checks) for kind in RESULTS_OF]
-    cells = " ".join(dict.fromkeys(one.row["table"] for one in checks))
-    result = "differs" if counts[RESULTS_OF.index(DIFFERENT)] else "reproduced"
-    line = (made.date, name.strip(), made.commit, made.machine, made.seed, cells, *counts, result)
-    return pd.DataFrame([tuple(map(str, line))], columns=SIGNED)
+def signature(replays: Sequence[Replay], name: str, seed: int) -> pd.DataFrame:
+    """Return the line by which someone signs off what became of replayed cells."""
+    counts = {kind: sum(one.result == kind for one in replays) for kind in RESULTS_OF}
+    tables = " ".join(dict.fromkeys(one.row["table"] for one in replays))
+    line = signed_off(replays, seed).head(1).assign(name=name.strip(), cells=tables)
+    line = line.assign(result="differs" if counts[DIFFERENT] else "reproduced")
+    return line.assign(**{kind: str(count) for kind, count in counts.items()})[[*SIGNED]]
 
 
 def append_rows(path: Path, rows: pd.DataFrame) -> None:

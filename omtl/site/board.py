@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.evidence.battles import numbers
-from omtl.evidence.board import BoardPlan, beside_median
-from omtl.evidence.board_queries import count_sharing, sharing, summary_lines
+from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
+from omtl.evidence.ratings import beside_median, count_sharing, numbers, sharing, summary_lines
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.board import BoardResult, from_results
 from omtl.site.sources import Sources

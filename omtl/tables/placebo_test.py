@@ -64,10 +64,10 @@ class Search(NamedTuple):
 def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd.DataFrame:
     """Return how many printed numbers a search finds, and how many of placebos.
 
-    These are the rows of ``results/readings/<table>.luck.csv``: `trials` may be chosen from under
-    the reading, `cells` are compared. `literal` and `found` are how many cells are within 10 % of
-    print in the literal trial and in the closest one, `permuted` and `perturbed` how many the
-    closest trial has of a placebo on average, each with the share of placebos (the real numbers
+    These are the rows of ``results/readings/<table>.placebo.csv``: `trials` may be chosen from
+    under the reading, `cells` are compared. `literal` and `found` are how many cells are within
+    10 % of print in the literal trial and in the closest one, `permuted` and `perturbed` how many
+    the closest trial has of a placebo on average, each with the share of placebos (the real numbers
     counted among them) of which it has as many as of the printed ones. The last are `HALVES`.
 
     Parameters
@@ -216,14 +216,14 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     cells = pd.read_csv(paths[1], dtype={"task": str})
     search = Search(table, trials, cells, pd.DataFrame(published(table)))
     asked = questions(describe("table", table).paper)
-    path = folder / f"{table}.luck.csv"
+    path = folder / f"{table}.placebo.csv"
     write_csv(path, placebo_test(search, asked, seed))
     return path
 
 
 def placebo_rows(table: str, results: Path = RESULTS) -> list[dict[str, str]]:
     """Return the rows of the placebo test of a table's search; none if it was not measured."""
-    return rows_in(results / "readings" / f"{table}.luck.csv")
+    return rows_in(results / "readings" / f"{table}.placebo.csv")
 
 
 def recorded_placebos(

@@ -169,9 +169,8 @@ def test_a_table_is_exported_with_its_raw_repeats(
     table = small_table(monkeypatch)
     engine.run_units(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
-    done = export.export_files("dom-table1", wanted, tmp_path)
-    assert str(done).endswith("; from the store")
-    paths = done.paths
+    said, paths = export.export_files("dom-table1", wanted, tmp_path)
+    assert said.endswith("; from the store")
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
     rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)

@@ -17,7 +17,7 @@ from small_tables import SEARCH, filled_store, small_table, table_of
 
 from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import BestRow, Rows, drawn_repeats, pick, pick_row
+from omtl.evidence.hindsight_gap import BestRow, pick, pick_row
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import READINGS
 from omtl.experiment.readings import Reading
@@ -274,10 +274,11 @@ def of_places(*means: float) -> list[np.ndarray]:
     return [mean + np.array([-0.3, 0.1, 0.2, -0.2, 0.3, -0.1]) for mean in means]
 
 
-def picked(rows: Rows) -> BestRow:
+def picked(rows: dict[str, list[np.ndarray]]) -> BestRow:
     """Return the best row on tasks of one data set, where lower is better."""
-    places = [("D", f"task{k}") for k, _ in enumerate(next(iter(rows.values())), start=1)]
-    return pick_row(rows, 1.0, drawn_repeats(rows, places, seed=0))
+    by_task = pd.DataFrame.from_dict(rows, orient="index")
+    by_task.columns = pd.MultiIndex.from_product([["D"], by_task.columns])
+    return pick_row(by_task, 1.0, seed=0)
 
 
 def test_one_rival_for_all_places() -> None:

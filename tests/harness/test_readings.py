@@ -122,7 +122,7 @@ def test_only_a_full_search_writes_the_readings(
     command.run(asked("--repeats", "2", "--keep"))
     kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
     assert kept == searched().answers
-    assert (tmp_path / "results" / "readings" / f"{TABLE}.luck.csv").exists()
+    assert (tmp_path / "results" / "readings" / f"{TABLE}.placebo.csv").exists()
 
 
 ROWS = [f"row {number}" for number in range(8)]

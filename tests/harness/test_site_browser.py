@@ -15,7 +15,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from omtl.evidence.board import ranking, read_cells
+from omtl.evidence.board import read_cells
+from omtl.evidence.ratings import ranking
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.verdict import JUDGED
 from omtl.util.paths import RESULTS

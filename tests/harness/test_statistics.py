@@ -18,7 +18,7 @@ from omtl.evidence.comparisons import (
     UNDECIDED,
     bootstrap_interval,
     compare_pairs,
-    decide_by_p,
+    correct_family,
     p_of_ranks,
 )
 from omtl.evidence.ranks import cliques, critical_difference, rank, rank_rows
@@ -81,8 +81,8 @@ def test_no_p_without_repeats_or_spread() -> None:
 def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     """An uncorrected p below the level is an interval without the bound."""
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
-    comparison = compared(one, other)
-    assert decide_by_p(comparison, comparison.p) == comparison.outcome
+    alone = correct_family(compare_pairs([pair(one, other)]))
+    assert alone["corrected"].tolist() == alone["outcome"].tolist()
 
 
 def test_effect_size_is_cohens_d_of_the_differences() -> None:

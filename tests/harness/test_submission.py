@@ -16,8 +16,14 @@ from miniature import SERIAL
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.board import BoardPlan
-from omtl.reproduction.submission import digest, read_submission
-from omtl.reproduction.submission_replay import replay_sample, replayed_submission, unpack
+from omtl.reproduction.replay import Replay, replay_sample
+from omtl.reproduction.submission import (
+    are_same,
+    digest,
+    read_submission,
+    replayed_submission,
+    unpack,
+)
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -100,14 +106,14 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
     cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
     whole = {**content, "cells": cells}
 
-    def compare(row: dict[str, Any], repeat: int, *_: Any) -> str:
+    def compare(row: dict[str, Any], repeat: int, *_: Any) -> Replay:
         kept = next(c for c in content["cells"] if c["dataset"] == row["dataset"])
         same = row["values"].split()[repeat] == kept["values"].split()[repeat % 2]
-        return "same" if same else "different"
+        return Replay("", "same" if same else "different")
 
-    monkeypatch.setattr("omtl.reproduction.submission_replay._replayed", compare)
-    monkeypatch.setattr("omtl.reproduction.submission_replay.Apart", lambda *_, **__: Mock())
-    assert all(replay_sample(whole, board, seed)[1] for seed in range(100))
+    monkeypatch.setattr("omtl.reproduction.replay._replayed_number", compare)
+    monkeypatch.setattr("omtl.reproduction.replay.Apart", lambda *_, **__: Mock())
+    assert all(are_same(replay_sample(whole, board, seed)) for seed in range(100))
     rng = np.random.default_rng(0)
     passed = 0
     for seed in range(1000):
@@ -116,7 +122,7 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
             values = np.array(cell["values"].split(), dtype=object)
             values[rng.random(values.size) < 1 / 3] = "1"
             forged.append({**cell, "values": " ".join(values)})
-        passed += replay_sample({**content, "cells": forged}, board, seed)[1]
+        passed += are_same(replay_sample({**content, "cells": forged}, board, seed))
     assert passed < 10
 
 
@@ -169,14 +175,15 @@ def test_a_replay_finds_what_differs(store: Store) -> None:
     """Also where the hash was made anew; and what has changed since is told apart."""
     board = BoardPlan(learners=("pm",), data=("opposed_tasks",), repeats=2)
     content = replayed_submission(board, SERIAL, store)
-    assert replay_sample(content, board, 0)[1]
+    assert are_same(replay_sample(content, board, 0))
     content["cells"][0]["values"] = "1 1"
-    told, sound = replay_sample(content, board, 0)
-    assert told[0].startswith("different")
-    assert not sound
+    replays = replay_sample(content, board, 0)
+    assert replays[0].result == "different"
+    assert not are_same(replays)
     content["cells"][0]["learner"] = "earlier"
-    assert replay_sample(content, board, 0)[0][0].endswith(", whose code changed since")
+    assert str(replay_sample(content, board, 0)[0]).endswith(", whose code changed since")
     content["cells"][0]["stream"] = "other"
-    told, sound = replay_sample(content, board, 0)
-    assert set(told) == {"outdated: opposed_tasks: its data or options changed since"}
-    assert not sound
+    replays = replay_sample(content, board, 0)
+    outdated = "outdated: opposed_tasks: its data or options changed since"
+    assert {*map(str, replays)} == {outdated}
+    assert not are_same(replays)

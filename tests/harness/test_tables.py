@@ -16,10 +16,7 @@ from small_tables import BASELINES, filled_store, small_table
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
-from omtl.evidence.comparison_files import (
-    count_outcomes,
-    written_ranks,
-)
+from omtl.evidence.comparison_files import count_outcomes, written_ranks
 from omtl.evidence.ranks import rank
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import reproduce

@@ -18,18 +18,8 @@ from omtl.commands import _main
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import verify
-from omtl.reproduction.verify import (
-    CLOSE,
-    DIFFERENT,
-    NOT_COMPARABLE,
-    PLACE,
-    RESULTS_OF,
-    SAME,
-    CheckedCell,
-    check_cell,
-    draw_cells,
-    signature,
-)
+from omtl.reproduction.replay import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, Replay
+from omtl.reproduction.verify import PLACE, RESULTS_OF, check_cell, draw_cells, signature
 from omtl.tables.cells import place_of, with_columns
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import runs_of, with_results
@@ -266,10 +256,10 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
 
 
 CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
-ALIKE = CheckedCell(CELL, SAME, units=5, points=2)
-NEARLY = CheckedCell(CELL, CLOSE, "repeat 3")
-UNLIKE = CheckedCell(CELL | {"table": "rom-table1"}, DIFFERENT, "repeat 3")
-LACKING = CheckedCell(CELL, NOT_COMPARABLE, "no data")
+ALIKE = Replay("x", SAME, row=CELL, units=5, points=2)
+NEARLY = Replay("x", CLOSE, "repeat 3", CELL)
+UNLIKE = Replay("x", DIFFERENT, "repeat 3", CELL | {"table": "rom-table1"})
+LACKING = Replay("x", NOT_COMPARABLE, "no data", CELL)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +272,7 @@ LACKING = CheckedCell(CELL, NOT_COMPARABLE, "no data")
     ],
 )
 def test_a_signature_counts_what_became_of_the_cells(
-    checks: list[CheckedCell], counts: str, result: str
+    checks: list[Replay], counts: str, result: str
 ) -> None:
     [line] = signature(checks, " A. Name ", seed=7).to_dict("records")
     assert (line["name"], line["seed"], line["result"]) == ("A. Name", "7", result)

@@ -90,8 +90,8 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
 
 def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     """The same bytes as in git, and in other forms; a figure but for its pdf."""
-    done = export.export_files("dom-table1", Request(store=store), tmp_path)
-    assert "from results/reproduced/dom-table1.csv" in str(done)
+    said, _ = export.export_files("dom-table1", Request(store=store), tmp_path)
+    assert "from results/reproduced/dom-table1.csv" in said
     in_git = (RESULTS / "reproduced" / "dom-table1.md").read_bytes()
     assert (tmp_path / "dom-table1.md").read_bytes() == in_git
     repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv", dtype={"value": str})
@@ -102,9 +102,9 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
     pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert str(of_parquet["ours_mean"].dtype) == "float64"
-    done = export.export_files("dom-fig2", Request(store=store), tmp_path)
-    assert "no pdf and png" in str(done)
-    assert {path.suffix for path in done.paths} == {".svg", ".csv", ".bib"}
+    said, paths = export.export_files("dom-fig2", Request(store=store), tmp_path)
+    assert "no pdf and png" in said
+    assert {path.suffix for path in paths} == {".svg", ".csv", ".bib"}
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
     points = pd.read_csv(tmp_path / "dom-fig2.csv")  # a row for each, as of what is computed here

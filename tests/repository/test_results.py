@@ -182,8 +182,8 @@ def test_verdicts_floor_and_ceiling_agree_with_other_code(table: str) -> None:
         assert told["cells"] == len(cells)
         assert told["within"] == (far <= 0.1).sum()
         assert told["ceiling"] == pytest.approx(perfect_reading(cells), abs=1.0)
-        luck = RESULTS / "readings" / f"{table}.luck.csv"
-        floor = recorded(luck, told["reading"])
+        placebos = RESULTS / "readings" / f"{table}.placebo.csv"
+        floor = recorded(placebos, told["reading"])
         assert told["floor"] == pytest.approx(permuted(cells) if floor is None else floor, abs=0.5)
         assert [told["pairs"], told["in_order"]] == order(cells)
 

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what is damaged or differs; fail if anything is."""
     from omtl.compute.exchange import damaged_units
     from omtl.compute.store import Store
-    from omtl.reproduction.pulled import DIFFERENT, NOT_PLAYED, replay_pulled
+    from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, replay_pulled
 
     store = Store.default()
     if options.replay is not None:
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         for replay in replay_pulled(store, options.replay, options.seed):
             print(replay, flush=True)
             results.append(replay.result)
-        return FAILED if DIFFERENT in results or set(results) == {NOT_PLAYED} else DONE
+        return FAILED if DIFFERENT in results or set(results) == {NOT_COMPARABLE} else DONE
     damaged = damaged_units(store)
     for key, why in damaged.items():
         print(f"damaged: unit {key}: {why}")
