@@ -64,15 +64,15 @@ def __getattr__(name: str) -> Any:
         # Units run in parallel; threads of linear algebra would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         return getattr(importlib.import_module(f"omtl.api.{FUNCTIONS[name]}"), name)
-    from omtl.sklearn.parameters import TABLE
+    from omtl.sklearn.parameters import declared_entries
 
-    if name in TABLE:
+    if name in declared_entries():
         return getattr(importlib.import_module("omtl.sklearn"), name)
     raise AttributeError(f"module 'omtl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """Return the public names: functions, modules and learners."""
-    from omtl.sklearn.parameters import TABLE
+    from omtl.sklearn.parameters import declared_entries
 
-    return sorted({*__all__, *MODULES, *TABLE, "__version__"})
+    return sorted({*__all__, *MODULES, *declared_entries(), "__version__"})

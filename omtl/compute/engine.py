@@ -12,17 +12,19 @@ import signal
 import socket
 import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from math import inf
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.own_process import CAN_ISOLATE, Apart, LostProcess
+from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.config import number_of_jobs
@@ -32,7 +34,7 @@ from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import home_folder
 from omtl.util.user_errors import describe_fault
-from omtl.util.user_folder import VARIABLE, make_importable
+from omtl.util.user_folder import make_importable
 
 ATTEMPTS = 3
 """Number of times in a row that workers may die without a finished unit in between."""
@@ -107,12 +109,6 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-@lru_cache
-def _one_thread() -> None:
-    """Limit linear algebra in this worker."""
-    one_thread()
-
-
 def one_thread() -> threadpool_limits:
     """Limit linear algebra to one thread: the bits of sums depend on the number of threads."""
     import scipy.linalg  # noqa: F401 - only libraries that are loaded are limited
@@ -120,14 +116,20 @@ def one_thread() -> threadpool_limits:
     return threadpool_limits(limits=1, user_api="blas")
 
 
-def compute_unit(unit: Unit) -> Result | Failure:
-    """Compute a unit; return its result, or the reason if it failed.
+_one_thread = lru_cache(one_thread)
+"""Limits a worker for good."""
+
+
+def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
+    """Compute a unit for a process; return its result, or the reason if it failed.
 
     Raises
     ------
     WriteError
         If the disk is full, which affects all units.
     """
+    if this_process() != asked_by:
+        _one_thread()
     make_importable()
     try:
         if not unit.is_same_here():
@@ -146,42 +148,44 @@ def compute_unit(unit: Unit) -> Result | Failure:
         return Failure(f"{unit.name}: {describe_fault(fault)}")
 
 
-_local = threading.local()
+class Limits(NamedTuple):
+    """Limits of a unit, and whether it is isolated without them too, where the system can."""
+
+    seconds: float | None = None
+    mib: int | None = None
+    apart: bool = False
 
 
-def _compute_apart(unit: Unit, seconds: float | None, mib: int | None) -> Result | Failure:
-    """Compute a unit in a process of its own, which this thread keeps for its next units."""
-    kind = mib, os.environ.get(VARIABLE)
-    if getattr(_local, "kind", None) != kind or _local.apart.is_lost():
-        _local.kind, _local.apart = kind, Apart(mib)
-    try:
-        return _local.apart.ask(compute_unit, unit, seconds=seconds)
-    except LostProcess as fault:
-        return Failure(f"{unit.name}: {fault}")
-
-
-def compute_batch(
-    units: list[Unit], asked_by: str, seconds: float | None = None, mib: int | None = None
-) -> Ends:
+def compute_batch(units: list[Unit], asked_by: str, limits: Limits) -> Ends:
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits.
+    limits: such a unit fails if its process is lost.
+
+    Raises
+    ------
+    LostProcess
+        If the process of another unit is lost.
     """
-    if this_process() != asked_by:
-        _one_thread()
     ends: Ends = {}
-    is_limited = seconds is not None or mib is not None
+    is_limited = limits.seconds is not None or limits.mib is not None
     for unit in units:
         if is_limited and not CAN_ISOLATE:
             ends[unit.key] = Failure(
                 f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
                 "leave them out"
             )
-        elif is_limited or (unit.is_own and CAN_ISOLATE):
-            ends[unit.key] = _compute_apart(unit, seconds, mib)
+        elif CAN_ISOLATE and (limits.apart or is_limited or unit.is_own):
+            try:
+                ends[unit.key] = call_apart(
+                    compute_unit, unit, asked_by, seconds=limits.seconds, mib=limits.mib
+                )
+            except LostProcess as fault:
+                if not (is_limited or unit.is_own):
+                    raise
+                ends[unit.key] = Failure(f"{unit.name}: {fault}")
         else:
-            ends[unit.key] = compute_unit(unit)
+            ends[unit.key] = compute_unit(unit, asked_by)
     return ends
 
 
@@ -196,12 +200,11 @@ def kind_of(unit: Unit) -> Kind:
 class Batches(Iterator[list[Unit]]):
     """Units in the order in which workers get them, several at a time if they are short.
 
-    The first unit of a kind compiles its learner and loads its data, while others of its kind would
-    only wait: meanwhile, other workers get units of known kinds, the longest first.
+    The first units of all kinds come first, one at a time: they compile learners and load data.
 
     Parameters
     ----------
-    units : iterable of Unit
+    units : sequence of Unit
     workers : int
         Number of workers, as far as is known.
     is_wanted : callable
@@ -211,106 +214,107 @@ class Batches(Iterator[list[Unit]]):
     def __init__(
         self, units: Sequence[Unit], workers: int, is_wanted: Callable[[Unit], bool]
     ) -> None:
-        self._waiting: dict[Kind, deque[Unit]] = {}
-        for unit in units:
-            self._waiting.setdefault(kind_of(unit), deque()).append(unit)
-        self._left, self._workers, self._is_wanted = len(units), workers, is_wanted
-        self._seconds: dict[Kind, float] = {}
-        self._first: set[Kind] = set()
+        first = {kind_of(unit): unit for unit in reversed(units)}
+        ahead = {unit.key: unit for unit in reversed(first.values())}
+        self._waiting = deque((ahead | {unit.key: unit for unit in units}).values())
+        self._workers, self._is_wanted = workers, is_wanted
+        self._left = Counter(map(kind_of, units))
+        self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds
 
     def __next__(self) -> list[Unit]:
         """Return the units of the next batch."""
-        while self._waiting:
-            if units := [unit for unit in self._take() if self._is_wanted(unit)]:
-                return units
-        raise StopIteration
-
-    def _take(self) -> list[Unit]:
-        known = [kind for kind in self._waiting if kind in self._seconds]
-        new = [kind for kind in self._waiting if kind not in {*self._seconds, *self._first}]
-        count = 1
-        if new and not (known and self._first):
-            kind = new[0]
-            self._first.add(kind)
-        elif known:
-            kind = max(known, key=self._seconds.__getitem__)
-            enough = BATCH_SECONDS / max(self._seconds[kind], 1e-6)
-            count = int(max(1, min(enough, self._left / (TURNS * self._workers), MOST)))
-        else:
-            kind = next(iter(self._waiting))
-        units = self._waiting[kind]
-        taken = [units.popleft() for _ in range(min(count, len(units)))]
-        self._left -= len(taken)
-        if not units:
-            del self._waiting[kind]
-        return taken
+        batch: list[Unit] = []
+        most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers)))
+        seconds = 0.0
+        while self._waiting and len(batch) < most and seconds < BATCH_SECONDS:
+            unit = self._waiting.popleft()
+            if self._is_wanted(unit):
+                batch.append(unit)
+                seconds += self._mean(kind_of(unit), inf)
+        if not batch:
+            raise StopIteration
+        return batch
 
     def note(self, unit: Unit, seconds: float) -> None:
         """Take note of a finished unit's duration."""
         kind = kind_of(unit)
-        self._seconds[kind] = (self._seconds.get(kind, seconds) + seconds) / 2.0
-        self._first.discard(kind)
+        count, total = self._timed.get(kind, (-1, -seconds))
+        self._timed[kind] = count + 1, total + seconds
+        self._left[kind] -= 1
+
+    def _mean(self, kind: Kind, unknown: float) -> float:
+        count, total = self._timed.get(kind, (0, 0.0))
+        return total / count if count else unknown
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time left; None until a kind of units has been timed without compiling."""
+        means = [total / count for count, total in self._timed.values() if count]
+        if not means:
+            return None
+        mean = fmean(means)
+        left = sum(count * self._mean(kind, mean) for kind, count in self._left.items())
+        return left / self._workers
 
 
-class Stop(AbstractContextManager["Stop"]):
-    """Ctrl-C: the first lets the units that are under way end, the second stops at once."""
+@contextmanager
+def asked_to_stop() -> Iterator[threading.Event]:
+    """Give an event that the first Ctrl-C sets, so that units under way can end.
 
-    def __init__(self) -> None:
-        self.asked = False
-        self._in_charge = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
+    The second one stops at once. Where somebody else is in charge of Ctrl-C, nothing changes.
+    """
+    asked = threading.Event()
 
-    def __enter__(self) -> Stop:
-        """Take charge of Ctrl-C, unless somebody else is."""
-        if self._in_charge:
-            signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Give it back."""
-        if self._in_charge:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def _note(self, number: int, frame: Any) -> None:
-        if self.asked:
+    def note(number: int, frame: Any) -> None:
+        if asked.is_set():
             signal.default_int_handler(number, frame)
-        self.asked = True
+        asked.set()
         print(
             "\nomtl: stopping after the units under way; press again to stop now", file=sys.stderr
         )
 
+    is_main = threading.current_thread() is threading.main_thread()
+    in_charge = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if in_charge:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield asked
+    finally:
+        if in_charge:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def _answers(
-    left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: Stop
-) -> Generator[Ends, None, None]:
-    """Yield workers' answers; if a worker dies, another one computes its units.
+    left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: threading.Event
+) -> Generator[tuple[Ends, float | None], None, None]:
+    """Yield workers' answers and the time left; if a worker dies, another one computes its units.
 
     Raises
     ------
     UserError
         If workers die again and again, or the engine is unavailable.
     """
-    from omtl.compute.workers import open_workers  # joblib, which stored units do without
+    from omtl.compute.workers import PROCESSES, open_workers  # which stored units do without
 
-    limits = [parallel.get(f"unit_{name}") for name in ("seconds", "mib")]
+    name = parallel["backend"]
+    limits = Limits(parallel.get("unit_seconds"), parallel.get("unit_mib"), name == PROCESSES)
     attempts = 0
-    while left and not stop.asked:
+
+    def is_wanted(unit: Unit) -> bool:
+        return not (stop.is_set() or store.has(unit))
+
+    while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
-        batches = Batches(
-            list(left.values()), workers.count, lambda unit: not stop.asked and not store.has(unit)
-        )
-        tasks = (partial(compute_batch, units, this_process(), *limits) for units in batches)
+        batches = Batches(list(left.values()), workers.count, is_wanted)
+        tasks = (partial(compute_batch, units, this_process(), limits) for units in batches)
         try:
             with closing(workers.returned_by(tasks)) as answers:
                 for ends in answers:
                     attempts = 0
                     for key, end in ends.items():
-                        unit = left.pop(key)
                         seconds = end.facts["seconds"] if isinstance(end, Result) else 0.0
-                        batches.note(unit, seconds)
-                    yield ends
+                        batches.note(left.pop(key), seconds)
+                    yield ends, batches.seconds_left
             return
         except UserError:
             raise
@@ -319,7 +323,7 @@ def _answers(
             cause = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
             if attempts == ATTEMPTS:
                 raise UserError(
-                    f"workers of {parallel['backend']} died {attempts} times without "
+                    f"workers of {name} died {attempts} times without "
                     f"finishing a unit in between ({cause}); give them more memory or fewer jobs, "
                     "then run the same command again: finished units are kept"
                 ) from fault
@@ -356,41 +360,35 @@ def run_units(
         If the engine is unavailable, or its workers die again and again.
     """
     wanted = {unit.key: unit for unit in units}
-    stored = {key: facts for key, unit in wanted.items() if (facts := store.facts(unit))}
-    outcome = Outcome(reused=len(stored))
-    outcome.seconds = {key: facts["seconds"] for key, facts in stored.items()}
-    left = {key: unit for key, unit in wanted.items() if key not in stored}
+    outcome = Outcome()
+    outcome.seconds = seconds = store.seconds(wanted.values())
+    outcome.reused = len(seconds)
+    left = {key: unit for key, unit in wanted.items() if key not in seconds}
     if is_dry():
-        each = sum(outcome.seconds.values()) / len(stored) if stored else None
+        each = fmean(seconds.values()) if seconds else None
         raise DryRunPlan(len(wanted), len(left), each, number_of_jobs(parallel))
     if not left:
         return outcome
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
         for note in data_notes(dataset):
             _say_once(note)
-    missing = dict(left)
     with (
-        Progress(map(kind_of, missing.values()), number_of_jobs(parallel), quiet) as bar,
-        Stop() as stop,
+        Progress(len(left), quiet) as bar,
+        asked_to_stop() as stop,
         one_thread(),
         closing(_answers(left, store, parallel, stop)) as answers,
     ):
-        for ends in answers:
+        for ends, seconds_left in answers:
             found = {key: end for key, end in ends.items() if isinstance(end, Result)}
-            store.add([StoredRow.of(missing[key], result) for key, result in found.items()])
-            outcome.add(
-                Outcome(
-                    len(found),
-                    failed={key: end for key, end in ends.items() if isinstance(end, Failure)},
-                    seconds={key: result.facts["seconds"] for key, result in found.items()},
-                )
-            )
+            store.add([StoredRow.of(wanted[key], result) for key, result in found.items()])
+            outcome.computed += len(found)
+            seconds |= {key: result.facts["seconds"] for key, result in found.items()}
+            outcome.failed |= {key: end for key, end in ends.items() if isinstance(end, Failure)}
             for key in ends:
-                bar.done(kind_of(missing[key]), outcome.seconds.get(key, 0.0), missing[key].name)
-        if stop.asked:
+                bar.done(wanted[key].name, seconds_left)
+        if stop.is_set():
             raise KeyboardInterrupt
-    for key, unit in left.items():  # another run has stored them meanwhile
-        if facts := store.facts(unit):
-            outcome.seconds[key] = facts["seconds"]
-            outcome.reused += 1
+    elsewhere = store.seconds(left.values())  # another run has stored them meanwhile
+    outcome.reused += len(elsewhere)
+    seconds |= elsewhere
     return outcome

@@ -7,7 +7,6 @@ the code, so those made by other code are never mistaken for ours.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from data_fetchers.fetch import SourceError
 from omtl.compute.store import MOST_BYTES, SCHEMA, Store, StoredRow
 from omtl.experiment.unit import Unit, code_here
 from omtl.util.errors import UserError
@@ -41,6 +41,15 @@ class PulledCounts(NamedTuple):
     new: int
 
 
+def is_current(row: StoredRow) -> bool:
+    """Whether a stored unit is intact and belongs to the installed code."""
+    try:
+        identity = row.result().facts["unit"]
+        return code_here(identity) == identity["code"]
+    except (UserError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # damaged, or its learner, data set or protocol is gone
+
+
 def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
     """Write stored units to a file; return their number.
 
@@ -57,13 +66,11 @@ def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
     UserError
         If none of them is stored, or the file cannot be written.
     """
-    is_current = Current()
-    wanted = None if units is None else {bytes.fromhex(unit.key) for unit in units}
-    found = [
-        row
-        for row in store.rows()
-        if (row.key in wanted if wanted is not None else is_current(row)) and identity_of(row)
-    ]
+    if units is None:
+        found = list(filter(is_current, store.rows()))
+    else:
+        keys = {bytes.fromhex(unit.key) for unit in units if store.has(unit)}
+        found = [row for row in store.rows() if row.key in keys]
     if not found:
         raise UserError(f"{store.folder} has none of these units; compute them first")
     with closing(sqlite3.connect(":memory:")) as db:
@@ -86,18 +93,13 @@ def fetched(place: str) -> Iterator[Path]:
     if "://" not in place:
         yield Path(place)
         return
-    import requests
+    from data_fetchers._download import download
 
     with tempfile.TemporaryDirectory() as folder:
-        path, size = Path(folder) / "units", 0
+        path = Path(folder) / "units"
         try:
-            with requests.get(place, stream=True, timeout=60) as answer, path.open("wb") as file:
-                answer.raise_for_status()
-                for part in answer.iter_content(2**20):
-                    size += file.write(part)
-                    if size > MOST_DOWNLOADED:
-                        raise UserError(f"{place} is larger than {MOST_DOWNLOADED:,} bytes")
-        except (requests.RequestException, OSError) as fault:
+            download(place, path, MOST_DOWNLOADED, place)
+        except (SourceError, OSError) as fault:
             raise UserError(f"{place} cannot be downloaded ({fault})") from fault
         yield path
 
@@ -120,90 +122,46 @@ def pull(path: Path, store: Store, source: str = "") -> PulledCounts:
     """
     if not path.is_file():
         raise UserError(f"{path} cannot be read (there is no such file)")
-    is_current, known, new = Current(), set(store.keys()), []
-    count = ours = 0
     try:
-        for row in _rows_of_others(path):
-            _check(row)
-            count, ours = count + 1, ours + is_current(row)
-            if row.key not in known:
-                before = f", before that from {row.source}" if row.source else ""
-                told = f"{source or path}{before}"[:LONGEST_SOURCE]
-                new.append(row._replace(source="".join(filter(str.isprintable, told))))
+        rows = list(_rows_of_others(path))
     except (sqlite3.Error, ValueError, TypeError, AttributeError) as fault:
         raise UserError(
             f"{path} is not a file of units, or is damaged ({fault}); nothing was imported"
         ) from fault
-    store.add(new)
-    return PulledCounts(count, ours, len(new))
+    ours = sum(map(is_current, rows))
+    for at, row in enumerate(rows):
+        before = f", before that from {row.source}" if row.source else ""
+        told = f"{source or path}{before}"[:LONGEST_SOURCE]
+        rows[at] = row._replace(source="".join(filter(str.isprintable, told)))
+    return PulledCounts(len(rows), ours, store.add(rows))
 
 
 def _rows_of_others(path: Path) -> Iterator[StoredRow]:
-    """Yield the rows of a file, in which nothing but data is used."""
+    """Yield the rows of a file, in which nothing but data is used.
+
+    Raises
+    ------
+    ValueError, TypeError, AttributeError, sqlite3.Error
+        If one holds no result under its own key.
+    """
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         db.execute("pragma trusted_schema = off")
         kinds = db.execute("select type from sqlite_master where name not like 'sqlite_%'")
         if kinds.fetchall() != [("table",)]:
             raise ValueError("it has not one table")
-        columns = ", ".join(StoredRow._fields)
-        for found in db.execute(f"select {columns} from units"):
-            yield StoredRow(*found)
-
-
-def _check(row: StoredRow) -> None:
-    """Raise a ValueError unless a row of others holds a result under its own key."""
-    are_bytes = all(isinstance(value, bytes) for value in (row.key, row.facts, row.arrays))
-    if not (are_bytes and isinstance(row.source, str)):
-        raise ValueError("a unit has other types")
-    if _depth(row.result().facts) > DEEPEST:
-        raise ValueError("a unit's facts are nested too deeply")
+        for found in db.execute(f"select {', '.join(StoredRow._fields)} from units"):
+            row = StoredRow(*found)
+            if list(map(type, row)) != [bytes, str, bytes, bytes, bytes]:
+                raise ValueError("a unit has other types")
+            if _depth(row.result().facts) > DEEPEST:
+                raise ValueError("a unit's facts are nested too deeply")
+            yield row
 
 
 def _depth(value: Any) -> int:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + max(map(_depth, inside), default=0)
-
-
-def identity_of(row: StoredRow) -> dict[str, Any] | None:
-    """Return the identity of a stored unit; None if it is damaged, or under another's key."""
-    try:
-        return row.checked_facts()["unit"]
-    except ValueError:
-        return None
-
-
-class Current:
-    """Whether stored units belong to the installed code."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, bool] = {}
-
-    def __call__(self, row: StoredRow) -> bool:
-        identity = identity_of(row)
-        if identity is None:
-            return False
-        made_by = json.dumps([identity["code"], identity["algorithm"].get("learner")])
-        if made_by not in self._known:
-            self._known[made_by] = self._is(identity)
-        return self._known[made_by]
-
-    def _is(self, identity: dict[str, Any]) -> bool:
-        try:
-            return code_here(identity) == identity["code"]
-        except (UserError, KeyError, TypeError, AttributeError):
-            return False  # its learner, data set or protocol is gone
-
-
-def damaged_units(store: Store) -> dict[str, str]:
-    """Return the units whose content is not that of their hash, with why, by their keys."""
-    found = {}
-    for row in store.rows():
-        try:
-            row.result()
-        except ValueError as fault:
-            found[row.key.hex()] = str(fault)
-    return found
 
 
 def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
@@ -220,7 +178,6 @@ def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
     tuple of int
         The numbers of removed and remaining units.
     """
-    is_current = Current()
     keys = store.keys()
     gone = [row.key for row in store.rows() if not is_current(row)]
     if not only_count:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from functools import partial
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
-from omtl.compute.workers import Processes
+from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.experiment.config import number_of_jobs
 from omtl.util.errors import UserError, WriteError
 
@@ -49,6 +48,16 @@ def attempt(job: Job) -> JobOutcome:
         return JobOutcome(job.what, None, f"{type(fault).__name__}: {fault}")
 
 
+def attempt_apart(job: Job) -> JobOutcome:
+    """Run a job in this thread's process, if the system has them; WriteError as in `attempt`."""
+    try:
+        return call_apart(attempt, job) if CAN_ISOLATE else attempt(job)
+    except LostProcess as fault:
+        return JobOutcome(
+            job.what, None, f"{fault}; provide more memory or use fewer jobs, then run it again"
+        )
+
+
 def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcome]:
     """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
@@ -59,16 +68,7 @@ def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcom
     parallel : mapping
         An option of ``conf/parallel``.
     """
-    tasks = (partial(_attempt_numbered, number, job) for number, job in enumerate(jobs))
-    ends: dict[int, JobOutcome] = {}
-    try:
-        if jobs:
-            ends.update(Processes(min(number_of_jobs(parallel), len(jobs))).returned_by(tasks))
-    except BrokenExecutor:
-        died = "a process died meanwhile; provide more memory or use fewer jobs, then run it again"
-        ends |= {n: JobOutcome(job.what, None, died) for n, job in enumerate(jobs) if n not in ends}
-    return [ends[number] for number in range(len(jobs))]
-
-
-def _attempt_numbered(number: int, job: Job) -> tuple[int, JobOutcome]:
-    return number, attempt(job)
+    if not jobs:
+        return []
+    with ThreadPool(min(number_of_jobs(parallel), len(jobs))) as pool:
+        return pool.map(attempt_apart, jobs, chunksize=1)

@@ -1,7 +1,8 @@
-"""Isolated units: computed in a separate process, which may hang or die without harming others.
+"""Isolated calls: in a process of their own, which may hang or die without harming others.
 
-This is used for a user's own learners, and for all learners if units have a limit of time or
-memory. A worker keeps its process from unit to unit and starts another one if it was lost.
+Units run there with `parallel=processes`, if they are of a user's own learner, or if they have
+limits of time or memory. A thread keeps its process from call to call, and starts another one if it
+was lost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
@@ -21,6 +23,7 @@ from typing import Any
 
 from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
+from omtl.util.user_folder import VARIABLE
 
 try:
     import resource
@@ -28,32 +31,25 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 CAN_ISOLATE = resource is not None
-"""Whether units can be computed in a process with limits; on Windows they cannot."""
+"""Whether there are processes with limits; on Windows there are none."""
 
 LOOK_EVERY = 1.0
 """Seconds between checks that a process is alive, because others may keep its pipe open."""
-
 
 MOST_BYTES = 2**28
 """The longest answer of a confined process."""
 
 PR_SET_PDEATHSIG = 1
-"""Linux's request for a signal when the parent ends (prctl(2))."""
+"""Linux's request for a signal when the parent's thread ends (prctl(2))."""
 
-
-def end_with(parent: int) -> None:
-    """Let this process end as soon as its parent has ended, also by SIGKILL, on Linux."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # the parent ended before the request
-        os._exit(1)
+BUBBLEWRAP = "bwrap"
+WALLS = [BUBBLEWRAP, *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")]
+WALLS += ["--unshare-net", "--die-with-parent"]
+"""Runs a command without network and with files to read only, where bubblewrap is installed."""
 
 
 class LostProcess(Exception):  # noqa: N818 - it reads as what is the matter
     """The process gave no answer; the text says why."""
-
-
-BUBBLEWRAP = "bwrap"
 
 
 def can_confine() -> str:
@@ -83,7 +79,7 @@ class Apart:
             raise UserError("this needs processes with limits, which Windows lacks: use WSL")
         self._ours, theirs = Pipe()
         self._confined = confined
-        walls = _walls() if confined else []
+        walls = WALLS if confined and shutil.which(BUBBLEWRAP) else []
         # Within walls the parent has another number; they end with it themselves.
         numbers = (theirs.fileno(), 0 if walls else os.getpid(), mib or 0, int(confined))
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
@@ -104,7 +100,7 @@ class Apart:
 
         Raises
         ------
-        Lost
+        LostProcess
             If the process dies or does not answer in time, after which it is gone, or raises
             something other than an `Exception`.
         Exception
@@ -114,7 +110,7 @@ class Apart:
         try:
             self._ours.send((function, given))
             while not self._ours.poll(LOOK_EVERY):
-                if self._process.poll() is not None and not self._ours.poll():
+                if self.is_lost() and not self._ours.poll():
                     raise EOFError
                 if until is not None and time.monotonic() > until:
                     raise LostProcess(f"it did not finish within its limit of {seconds:g} seconds")
@@ -158,12 +154,17 @@ class Apart:
         return f"its process was killed by {signal.Signals(-status).name}{why}"
 
 
-def _walls() -> list[str]:
-    """Return the command that runs another one without network and with files to read only."""
-    if not shutil.which(BUBBLEWRAP):
-        return []
-    words = f"{BUBBLEWRAP} --ro-bind / / --dev /dev --proc /proc --unshare-net --die-with-parent"
-    return words.split()
+_local = threading.local()
+
+
+def call_apart(
+    function: Callable[..., Any], *given: Any, seconds: float | None = None, mib: int | None = None
+) -> Any:
+    """Call a function in the process that this thread keeps; `LostProcess` as in `Apart.ask`."""
+    kind = os.getpid(), mib, os.environ.get(VARIABLE)
+    if getattr(_local, "kind", None) != kind or _local.process.is_lost():
+        _local.kind, _local.process = kind, Apart(mib)
+    return _local.process.ask(function, *given, seconds=seconds)
 
 
 def peak_mib() -> int | None:
@@ -171,6 +172,14 @@ def peak_mib() -> int | None:
     if resource is None:
         return None
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process end as soon as its parent has ended, also by SIGKILL, on Linux."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent ended before the request
+        os._exit(1)
 
 
 def _limit_memory(mib: int) -> None:
@@ -188,15 +197,12 @@ def answer(place: int, parent: int, mib: int, as_bytes: int) -> None:
     With `as_bytes` answers are bytes; an exception ends the process.
     """
     if parent:
-        end_with(parent)
+        _end_with(parent)
     _limit_memory(mib)
     me = os.getpid()
-    with Connection(place) as connection:
+    with Connection(place) as connection, contextlib.suppress(EOFError):
         while True:
-            try:
-                function, given = connection.recv()
-            except EOFError:
-                return
+            function, given = connection.recv()
             if as_bytes:
                 connection.send_bytes(function(*given))
                 continue

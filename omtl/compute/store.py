@@ -15,7 +15,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,12 +64,12 @@ class StoredRow(NamedTuple):
     @classmethod
     def of(cls, unit: Unit, result: Result) -> StoredRow:
         """Return the row of a result that was computed here."""
-        key, facts = _key_of(unit), json.dumps(result.facts).encode()
+        key, facts = bytes.fromhex(unit.key), json.dumps(result.facts).encode()
         arrays = packed(result.arrays)
         return cls(key, "", _digest(key, facts, arrays), facts, arrays)
 
-    def checked_facts(self) -> dict[str, Any]:
-        """Return the facts.
+    def result(self) -> Result:
+        """Return the result; of a pulled one, the facts say where it came from.
 
         Raises
         ------
@@ -79,15 +79,16 @@ class StoredRow(NamedTuple):
         if _digest(self.key, self.facts, self.arrays) != self.sha256:
             raise ValueError("its hash differs")
         try:
-            facts = json.loads(self.facts)
+            arrays, facts = unpacked(self.arrays), json.loads(self.facts)
             if self.sha256 not in _SOUND:
-                self._check(facts)
+                self._check(facts, arrays)
                 _SOUND.add(self.sha256)
         except (KeyError, TypeError, AttributeError, RecursionError) as fault:
             raise ValueError("its facts are incomplete") from fault
-        return facts
+        facts.pop(PULLED_FROM, None)  # only the store itself knows
+        return Result(arrays, facts | ({PULLED_FROM: self.source} if self.source else {}))
 
-    def _check(self, facts: dict[str, Any]) -> None:
+    def _check(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if not all(isinstance(facts[name], kind) for name, kind in FACTS.items()):
             raise ValueError("its facts are incomplete")
         if key_of(facts["unit"]) != self.key.hex():
@@ -97,21 +98,7 @@ class StoredRow(NamedTuple):
         algorithm, only = facts["unit"]["algorithm"], facts["unit"]["algorithm"].get("only")
         n_points = math.prod(map(len, algorithm["grid"].values())) if only is None else len(only)
         protocol = str(facts["unit"]["protocol"]["module"])
-        check_arrays(unpacked(self.arrays), protocol, n_points, len(facts["task_names"]))
-
-    def result(self) -> Result:
-        """Return the result; of a pulled one, the facts say where it came from.
-
-        Raises
-        ------
-        ValueError
-            As for `checked_facts`.
-        """
-        facts = self.checked_facts()
-        facts.pop(PULLED_FROM, None)  # only the store itself knows
-        if self.source:
-            facts[PULLED_FROM] = self.source
-        return Result(unpacked(self.arrays), facts)
+        check_arrays(arrays, protocol, n_points, len(facts["task_names"]))
 
 
 _SOUND: set[bytes] = set()
@@ -148,10 +135,6 @@ def unpacked(content: bytes) -> dict[str, np.ndarray]:
     if begin != len(content):
         raise ValueError("its arrays have other sizes")
     return arrays
-
-
-def _key_of(unit: Unit) -> bytes:
-    return bytes.fromhex(unit.key)
 
 
 def _digest(key: bytes, facts: bytes, arrays: bytes) -> bytes:
@@ -211,33 +194,41 @@ class Store:
         WriteError
             If they cannot be written.
         """
-        return self._execute("insert or ignore into units values (?, ?, ?, ?, ?)", many=list(rows))
+        return self._change("insert or ignore into units values (?, ?, ?, ?, ?)", list(rows))
 
     def remove(self, keys: Iterable[bytes]) -> None:
         """Remove units."""
-        self._execute("delete from units where key = ?", many=[(key,) for key in keys])
+        self._change("delete from units where key = ?", [(key,) for key in keys])
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored intact."""
-        return self._read(unit, StoredRow.result)
+        row = self.row(bytes.fromhex(unit.key))
+        if row is None:
+            return None
+        try:
+            return row.result()
+        except ValueError as fault:
+            why = f"{unit.name} is damaged ({fault}) and will be recomputed"
+            print(f"omtl: {self.path}: {why}", file=sys.stderr)
+            self.remove([row.key])
+            return None
 
     def stored(self, units: Iterable[Unit]) -> list[Result]:
         """Return the results of those units that are stored intact, in order."""
         return [result for unit in units if (result := self.load(unit)) is not None]
 
-    def facts(self, unit: Unit) -> dict[str, Any] | None:
-        """Return the facts of a unit's result, or None if it is not stored intact."""
-        return self._read(unit, StoredRow.checked_facts)
-
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored intact."""
-        return self.facts(unit) is not None
+        return self.load(unit) is not None
+
+    def seconds(self, units: Iterable[Unit]) -> dict[str, float]:
+        """Return how long those units took that are stored intact, by their keys."""
+        found = ((unit.key, self.load(unit)) for unit in units)
+        return {key: one.facts["seconds"] for key, one in found if one is not None}
 
     def note_on(self, units: Iterable[Unit]) -> str:
         """Return where some of the units were pulled from; empty if all were computed here."""
-        pulled = "select distinct source from units where key = ? and source != ''"
-        found = {where for unit in units for (where,) in self._fetch(pulled, (_key_of(unit),))}
-        return pulled_note(found)
+        return pulled_note(one.facts.get(PULLED_FROM, "") for one in self.stored(units))
 
     def is_empty(self) -> bool:
         """Whether no unit is stored."""
@@ -256,31 +247,29 @@ class Store:
         """Yield all rows, damaged ones too."""
         yield from filter(None, map(self.row, self.keys()))
 
-    def _read(self, unit: Unit, part: Any) -> Any:
-        row = self.row(_key_of(unit))
-        if row is None:
-            return None
-        try:
-            return part(row)
-        except ValueError as fault:
-            why = f"{unit.name} is damaged ({fault}) and will be recomputed"
-            print(f"omtl: {self.path}: {why}", file=sys.stderr)
-            self.remove([row.key])
-            return None
+    def damaged(self) -> dict[str, str]:
+        """Return the units whose content is not that of their hash, with why, by their keys."""
+        found = {}
+        for row in self.rows():
+            try:
+                row.result()
+            except ValueError as fault:
+                found[row.key.hex()] = str(fault)
+        return found
 
     def _fetch(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         if self._db is None and not self.path.exists():
             return []
-        return self._attempt(lambda db: db.execute(query, values).fetchall(), is_write=False)
+        return self._attempt(lambda db: db.execute(query, values).fetchall())
 
-    def _execute(self, statement: str, many: list[Any]) -> int:
-        def write(db: sqlite3.Connection) -> int:
-            with db:
-                return db.executemany(statement, many).rowcount
+    def _change(self, statement: str, rows: list[Any]) -> int:
+        if not rows:
+            return 0
+        return self._attempt(lambda db: db.executemany(statement, rows).rowcount, is_write=True)
 
-        return self._attempt(write, is_write=True) if many else 0
-
-    def _attempt(self, function: Any, is_write: bool) -> Any:
+    def _attempt(
+        self, function: Callable[[sqlite3.Connection], Any], is_write: bool = False
+    ) -> Any:
         """Call a function of the connection; if the file is damaged, again with a new one.
 
         Raises
@@ -294,12 +283,14 @@ class Store:
         with self._lock:
             try:
                 try:
-                    return function(self._connection())
+                    with self._connection() as db:
+                        return function(db)
                 except sqlite3.DatabaseError as fault:
                     if not fault.sqlite_errorname.startswith(DAMAGED):
                         raise
                     self._rescue()
-                    return function(self._connection())
+                    with self._connection() as db:
+                        return function(db)
             except sqlite3.DatabaseError as fault:
                 if any(word in fault.sqlite_errorname for word in ("BUSY", "LOCK", "PROTOCOL")):
                     raise WriteError(
@@ -338,7 +329,7 @@ class Store:
             for number in range(1, (last or 0) + 1):
                 with suppress(sqlite3.DatabaseError, ValueError):
                     for found in old.execute("select * from units where rowid = ?", (number,)):
-                        (row := StoredRow(*found)).checked_facts()
+                        (row := StoredRow(*found)).result()
                         kept += self.add([row])
         print(
             f"omtl: {self.path} is damaged and was set aside as {aside.name}; {kept} units are "

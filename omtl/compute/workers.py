@@ -1,4 +1,4 @@
-"""Workers: in this process, in others of this machine, or of a cluster of Dask or Ray.
+"""Workers: threads or processes of this machine, or a cluster of Dask or Ray.
 
 A worker takes one batch after the other; those of a cluster come and go, and may all be gone. Both
 schedulers reassign the batches of dead workers. A cluster opens once per process and closes when it
@@ -19,16 +19,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import lru_cache
 from itertools import islice
 from multiprocessing.pool import ThreadPool
-from typing import Any
+from typing import Any, ClassVar
 
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.backend.utils import kill_process_tree
-
-from omtl.compute.own_process import end_with
+from omtl.compute.own_process import CAN_ISOLATE
 from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.util.errors import UserError
-from omtl.util.user_folder import VARIABLE
 
 LOOPBACK = "127.0.0.1"
 """The address on which our own clusters listen."""
@@ -45,33 +41,38 @@ LOOK = 0.5
 ANSWER = 10.0
 """Seconds after which a cluster's head that does not answer is considered gone."""
 
-IDLE = 300
-"""Seconds after which an idle process ends."""
+PROCESSES = "processes"
 
 Task = Callable[[], Any]
 
 
 class Workers:
-    """Workers that call functions.
+    """Threads of this process, which do not keep it from ending; base of clusters.
 
     Parameters
     ----------
     count : int
-        Their number, as far as is known.
+        How many there are, as far as is known.
     """
 
     def __init__(self, count: int) -> None:
         self.count = self.backlog = count
+        self._pool = ThreadPool(count)
 
     def submit(self, task: Task) -> Future[Any]:
         """Let a worker call a function."""
-        raise NotImplementedError
+        future: Future[Any] = Future()
+        self._pool.apply_async(
+            task, callback=future.set_result, error_callback=future.set_exception
+        )
+        return future
 
     def look(self) -> None:
-        """Look after workers that return nothing; raise UserError if they are gone for good."""
+        """Look after workers; raise UserError if they are gone for good."""
 
-    def end(self, is_early: bool) -> None:
+    def end(self, is_early: bool) -> None:  # noqa: ARG002
         """Stop; if that is early, forget what is under way."""
+        self._pool.terminate()
 
     def returned_by(self, tasks: Iterator[Task]) -> Generator[Any, None, None]:
         """Yield what functions return, as they end; raise what the first that fails raises."""
@@ -95,84 +96,18 @@ class Workers:
             self.end(is_early)
 
 
-class InThisThread(Workers):
-    """Calls each function at once."""
+class LastingThreads(Workers):
+    """Threads that wait for further runs, because each keeps a process of its own."""
 
-    def submit(self, task: Task) -> Future[Any]:
-        """Call it."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(task())
-        except Exception as fault:
-            future.set_exception(fault)
-        return future
-
-
-class Threads(Workers):
-    """Threads of this process, which do not keep it from ending."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self._pool = ThreadPool(count)
-
-    def submit(self, task: Task) -> Future[Any]:
-        """Let a thread call it."""
-        future: Future[Any] = Future()
-        self._pool.apply_async(
-            task, callback=future.set_result, error_callback=future.set_exception
-        )
-        return future
-
-    def end(self, is_early: bool) -> None:  # noqa: ARG002
-        """Let idle threads end."""
-        self._pool.terminate()
-
-
-class Processes(Workers):
-    """Processes of this machine, which wait a while for further functions."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self._pool = get_reusable_executor(
-            count,
-            timeout=IDLE,
-            initializer=_begin_process,
-            initargs=(os.getpid(), os.environ.get(VARIABLE, "")),
-        )
-        self._dead: set[Any] = set()
-
-    def submit(self, task: Task) -> Future[Any]:
-        """Let a process call it."""
-        return self._pool.submit(task)
-
-    def look(self) -> None:
-        """End the pool if a process died while it sent a result: loky waits for the rest for ever.
-
-        This takes names that loky (3.6) keeps to itself.
-        """
-        processes = list(self._pool._processes.values())
-        earlier, self._dead = self._dead, {one for one in processes if not one.is_alive()}
-        if self._dead & earlier and not self._pool._flags.broken:
-            self._pool._result_queue._writer.close()  # a result ends with those that may send it
-            for process in processes:
-                kill_process_tree(process)
+    def __init__(self, address: str, jobs: int) -> None:  # noqa: ARG002
+        super().__init__(jobs)
+        atexit.register(self._pool.terminate)
 
     def end(self, is_early: bool) -> None:
-        """Kill processes at work."""
+        """Let the threads at work end, and their processes with them."""
         if is_early:
-            self._pool.shutdown(wait=False, kill_workers=True)
-
-
-def _begin_process(parent: int, own: str) -> None:
-    """Prepare a local process: it ends with its parent, and leaves Ctrl-C to it."""
-    end_with(parent)
-    leave_ctrl_c()
-    os.environ[VARIABLE] = own
-
-
-def leave_ctrl_c() -> None:
-    """Let this worker ignore Ctrl-C, which is for the process that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+            super().end(is_early)
+            lasting_workers.cache_clear()
 
 
 class Cluster(Workers):
@@ -180,32 +115,37 @@ class Cluster(Workers):
 
     Parameters
     ----------
-    name, address : str
-        Of the engine, and of its scheduler; no address for workers on this machine.
+    address : str
+        Of the scheduler; empty for workers on this machine.
     jobs : int
         How many workers are wanted at least.
     """
 
-    def __init__(self, name: str, address: str, jobs: int) -> None:
-        self._address, self._client = address, connected(name, address, jobs)
-        self._where = f"{name} at {address}" if address else name
-        self._has_none = False
-        super().__init__(max(self.n_workers(), jobs))
-        self.backlog = max(2 * self.count, BACKLOG if address else 1)
+    name: ClassVar[str]
+
+    def __init__(self, address: str, jobs: int) -> None:
+        self._address, self._jobs, self._has_none = address, jobs, False
+        self._where = f"{self.name} at {address}" if address else self.name
 
     def n_workers(self) -> int:
         """Return the number of workers; raise UserError if the scheduler is gone."""
         raise NotImplementedError
 
     def look(self) -> None:
-        """Say that there are no workers."""
-        had_none, self._has_none = self._has_none, not self.n_workers()
+        """Count the workers; say that there are none."""
+        n_workers = self.n_workers()
+        self.count = max(n_workers, self._jobs)
+        self.backlog = max(2 * self.count, BACKLOG if self._address else 1)
+        had_none, self._has_none = self._has_none, not n_workers
         if self._has_none and not had_none:
             print(f"omtl: {self._where} has no workers now; waiting for one", file=sys.stderr)
 
+    def end(self, is_early: bool) -> None:
+        """Leave workers to the cluster."""
+
     def gone(self) -> UserError:
         """Return the error for a scheduler that has ended meanwhile."""
-        connected.cache_clear()
+        lasting_workers.cache_clear()
         return UserError(
             f"the scheduler of {self._where} is gone; start it again, then run the same command: "
             "finished units are kept"
@@ -215,29 +155,48 @@ class Cluster(Workers):
 class Dask(Cluster):
     """The workers of a Dask scheduler."""
 
-    def __init__(self, name: str, address: str, jobs: int) -> None:
-        super().__init__(name, address, jobs)
-        self._executor = self._client.get_executor(pure=False)
+    name = "dask"
+
+    def __init__(self, address: str, jobs: int) -> None:
+        super().__init__(address, jobs)
+        import dask
+        from distributed import Client, LocalCluster
+
+        dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
+        for name in logging.root.manager.loggerDict:  # errors are reported in our own words
+            if name.partition(".")[0] in ("distributed", "tornado"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        if self._address:
+            self.client = Client(self._address, timeout=ANSWER)
+        else:
+            dashboard = f"{LOOPBACK}:0"
+            workers = LocalCluster(self._jobs, 1, host=LOOPBACK, dashboard_address=dashboard)
+            atexit.register(workers.close)
+            self.client = Client(workers)
+            self.client.run(signal.signal, signal.SIGINT, signal.SIG_IGN)  # it is for this process
+        atexit.register(self.client.close)
+        self._executor = self.client.get_executor(pure=False)
 
     def n_workers(self) -> int:
         """Return the number of workers' threads."""
         try:
-            if self._client.status != "running":
+            if self.client.status != "running":
                 raise self.gone()
-            return sum(self._client.nthreads().values())
+            return sum(self.client.nthreads().values())
         except (OSError, ValueError, TypeError, AttributeError) as fault:
             raise self.gone() from fault
 
     def submit(self, task: Task) -> Future[Any]:
         """Let a worker call it."""
-        if self._client.status != "running":
+        if self.client.status != "running":
             raise self.gone()
         return self._executor.submit(task)
 
     def end(self, is_early: bool) -> None:
         """Cancel what is under way."""
-        if is_early and self._client.status == "running":
+        if is_early and self.client.status == "running":
             self._executor.shutdown(wait=False)
+            self._executor = self.client.get_executor(pure=False)
 
 
 def call(task: Task) -> Any:
@@ -252,18 +211,37 @@ class Ray(Cluster):
     that is just being sent to a worker aborts this process (ray 2.60).
     """
 
+    name = "ray"
+
+    def __init__(self, address: str, jobs: int) -> None:
+        super().__init__(address, jobs)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send usage statistics
+        if not self._address:  # as on systems for which it makes no clusters: it is then local
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        import ray
+
+        if ":" in self._address:  # or ray would try for minutes
+            knock(self._address)
+        own = {"num_cpus": self._jobs, "_node_ip_address": LOOPBACK, "include_dashboard": False}
+        where = {"address": self._address} if self._address else {"address": "local", **own}
+        on_terminate = signal.getsignal(signal.SIGTERM)
+        ray.init(logging_level=logging.ERROR, log_to_driver=False, **where)
+        if threading.current_thread() is threading.main_thread():  # where ray replaces it
+            signal.signal(signal.SIGTERM, on_terminate)
+        atexit.register(ray.shutdown)
+        self._ray = ray
+
     def n_workers(self) -> int:
         """Return the number of workers.
 
         Ray itself would look for a lost head for a minute, and then end this process; and it would
         go on without the node by which this process takes part until it ends this process too.
         """
-        ray = self._client
-        context = ray.get_runtime_context()
+        context = self._ray.get_runtime_context()
         try:
             knock(self._address if "://" in self._address else context.gcs_address)
-            nodes = [node for node in ray.nodes() if node["Alive"]]
-        except (OSError, ray.exceptions.RayError) as fault:
+            nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        except (OSError, self._ray.exceptions.RayError) as fault:
             raise self.gone() from fault
         if context.get_node_id() not in {node["NodeID"] for node in nodes}:
             raise self.gone()
@@ -271,28 +249,7 @@ class Ray(Cluster):
 
     def submit(self, task: Task) -> Future[Any]:
         """Let a worker call it."""
-        return self._client.remote(max_retries=RETRIES)(call).remote(task).future()
-
-
-def _open_dask(address: str, jobs: int) -> Any:
-    """Return a client of Dask."""
-    import dask
-    from distributed import Client, LocalCluster
-
-    dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
-    for name in logging.root.manager.loggerDict:  # errors are reported in our own words
-        if name.partition(".")[0] in ("distributed", "tornado"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-    if address:
-        client = Client(address, timeout=10)
-    else:
-        dashboard = f"{LOOPBACK}:0"
-        workers = LocalCluster(jobs, 1, host=LOOPBACK, dashboard_address=dashboard)
-        atexit.register(workers.close)
-        client = Client(workers)
-        client.run(leave_ctrl_c)
-    atexit.register(client.close)
-    return client
+        return self._ray.remote(max_retries=RETRIES)(call).remote(task).future()
 
 
 def knock(address: str) -> None:
@@ -301,28 +258,16 @@ def knock(address: str) -> None:
     socket.create_connection((host, int(port)), ANSWER).close()
 
 
-def _open_ray(address: str, jobs: int) -> Any:
-    """Return ray, connected to a cluster."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send usage statistics
-    if not address:  # as on systems for which it makes no clusters: it then listens to nobody else
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    import ray
+CLUSTERS = {Dask.name: Dask, Ray.name: Ray}
 
-    if ":" in address:  # or ray would try for minutes
-        knock(address)
-    own = {"num_cpus": jobs, "_node_ip_address": LOOPBACK, "include_dashboard": False}
-    where = {"address": address} if address else {"address": "local", **own}
-    on_terminate = signal.getsignal(signal.SIGTERM)
-    ray.init(logging_level=logging.ERROR, log_to_driver=False, **where)
-    if threading.current_thread() is threading.main_thread():  # where ray replaces it
-        signal.signal(signal.SIGTERM, on_terminate)
-    atexit.register(ray.shutdown)
-    return ray
+LASTING: dict[str, Callable[[str, int], Workers]] = {PROCESSES: LastingThreads, **CLUSTERS}
+
+BACKENDS = ["sequential", "threading", *LASTING]
 
 
 @lru_cache
-def connected(name: str, address: str, jobs: int) -> Any:
-    """Return what is connected to a cluster; without an address, one of so many workers here.
+def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers:  # noqa: ARG001
+    """Return workers that this process keeps until it ends; a fork does not inherit them.
 
     Raises
     ------
@@ -330,7 +275,7 @@ def connected(name: str, address: str, jobs: int) -> Any:
         If the engine is not installed, or its cluster does not answer or cannot start.
     """
     try:
-        return (_open_dask if name == "dask" else _open_ray)(address, jobs)
+        return LASTING[name](address, jobs)
     except ImportError as fault:
         raise UserError(
             f"parallel={name} needs a package that is not installed ({fault}); install it with: "
@@ -346,12 +291,6 @@ def connected(name: str, address: str, jobs: int) -> Any:
         ) from fault
 
 
-HERE = {"sequential": InThisThread, "threading": Threads, "loky": Processes}
-CLUSTERS = {"dask": Dask, "ray": Ray}
-
-BACKENDS = [*HERE, *CLUSTERS]
-
-
 def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
     """Return the workers of an engine, at most so many on this machine.
 
@@ -360,7 +299,11 @@ def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
     UserError
         If the engine is unknown or not installed, or its cluster cannot be reached.
     """
-    name = choose("parallel.backend", parallel["backend"], BACKENDS)
-    if name in HERE:
-        return HERE[name](min(number_of_jobs(parallel), most))
-    return CLUSTERS[name](name, str(parallel.get("address") or ""), number_of_jobs(parallel))
+    name, jobs = choose("parallel.backend", parallel["backend"], BACKENDS), number_of_jobs(parallel)
+    if name not in CLUSTERS:
+        jobs = min(jobs, most)
+    if name not in LASTING or (name == PROCESSES and not CAN_ISOLATE):
+        return Workers(jobs)
+    workers = lasting_workers(name, str(parallel.get("address") or ""), jobs, os.getpid())
+    workers.look()
+    return workers

@@ -24,7 +24,7 @@ from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
-from omtl.sklearn.parameters import ANY, TABLE
+from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.tables.scoring import choose_points, numbers_at
 
 DIGITS = 10
@@ -203,7 +203,7 @@ def at_edge(experiment: Experiment) -> np.ndarray:
     learner would accept one beyond it.
     """
     algorithm = experiment.algorithm
-    declared = getattr(TABLE.get(algorithm.learner.rpartition(".")[2]), "values", {})
+    declared = getattr(declared_entries().get(algorithm.learner.rpartition(".")[2]), "values", {})
     names = [name for name, values in algorithm.grid.items() if len(values) > 2]
 
     def is_end(values: pd.Series) -> pd.Series:

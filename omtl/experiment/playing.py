@@ -22,7 +22,7 @@ from omtl.data.streams import Tasks
 from omtl.experiment.schema import choose
 from omtl.experiment.specs import AlgorithmSpec, Check, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
-from omtl.sklearn.parameters import ANY, TABLE
+from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.seeds import generator
@@ -221,7 +221,7 @@ def new_learner(algorithm: AlgorithmSpec, point: Mapping[str, Any]) -> Any:
             f"there are {', '.join(kinds)}"
         )
     ours = learner.__module__.startswith("omtl.learners.")
-    declared = TABLE[learner.__name__].values if ours and learner.__name__ in TABLE else {}
+    declared = getattr(declared_entries().get(learner.__name__) if ours else None, "values", {})
     for key, value in point.items():
         words, fits = declared.get(key, ANY)
         if isinstance(value, int | float) and not fits(value):

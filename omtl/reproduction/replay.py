@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from omtl.compute.exchange import Current, identity_of
+from omtl.compute.exchange import is_current
 from omtl.compute.own_process import Apart, LostProcess
 from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.evidence.board import BoardPlan, code_of_learner, scored_repeats, stream_of
@@ -85,7 +85,6 @@ def replay_pulled(store: Store, n_units: int = LEAST, seed: int | None = None) -
     UserError
         If the store has no pulled units of the installed code.
     """
-    is_current = Current()
     found = [row for row in store.rows() if row.source and is_current(row)]
     if not found:
         raise UserError(f"{store.folder} has no pulled units of the installed code")
@@ -130,11 +129,12 @@ def _replayed_unit(row: StoredRow) -> Replay:
     """Play a pulled unit again, and compare its arrays but for times."""
     name = row.key.hex()[:12]
     try:
-        unit = unit_of_identity(identity_of(row) or {})
+        stored = row.result()
+        unit = unit_of_identity(stored.facts["unit"])
         name = unit.name
         if bytes.fromhex(unit.key) != row.key:
             raise UserError("what it is of cannot be told from its description")
-        found, theirs = compute(unit).arrays, unpacked(row.arrays)
+        found, theirs = compute(unit).arrays, stored.arrays
         untimed = sorted(one for one in {*found, *theirs} if "seconds" not in one)
         other = [one for one in untimed if _bits(found, one) != _bits(theirs, one)]
         result, detail = DIFFERENT if other else SAME, ", ".join(other)

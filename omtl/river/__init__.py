@@ -7,14 +7,9 @@ rows, so that features missing from an example cost nothing.
 
 from __future__ import annotations
 
-import math
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from functools import partial
-from operator import itemgetter
-from struct import Struct
-from struct import error as StructError  # noqa: N812
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,61 +18,15 @@ from scipy import sparse
 from scipy.special import expit
 
 from omtl.data.rows import SparseRows
-from omtl.kernel.one_example import Engine
-from omtl.sklearn import PassiveAggressive, growth, stream
+from omtl.sklearn import PassiveAggressive, growth
 from omtl.sklearn.base import MultiTaskClassifier, cloned
+from omtl.sklearn.stream import NOT_FINITE
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
 
-FROM_FIRST = np.zeros(1, dtype=np.int64)
-"""The places at which sums begin: one sum of everything."""
-
 UNNAMED = ()
 """The task of examples that do not name one, beside tasks that are learnt as they come."""
-
-NOT_QUICK = (AttributeError, KeyError, OverflowError, TypeError, ValueError, StructError)
-
-
-def square_norm_of_values(values: np.ndarray) -> float:
-    """Return a squared norm, bit-identical to SciPy's sums (`omtl.data.rows.square_norms`)."""
-    with np.errstate(over="ignore"):
-        squares = values * values
-        squares = squares[squares != 0.0]
-        return float(np.add.reduceat(squares, FROM_FIRST)[0]) if squares.size else 0.0
-
-
-class Plan(NamedTuple):
-    """How examples with the same features reach compiled code.
-
-    Parameters
-    ----------
-    size : int
-        The number of features, with the task if it is among them.
-    names_task : bool
-        Whether the task is among them.
-    task : hashable
-        The task if not.
-    values : callable
-        Returns the values of the other features, by column, and the first one again.
-    pack : callable
-        Stores them.
-    numbers : ndarray
-        What is stored.
-    engine : Engine
-    call : callable
-        Scores what is stored, and learns from it: given its squared norm, the label or 0, and task
-        and node.
-    """
-
-    size: int
-    names_task: bool
-    task: Hashable
-    values: Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]
-    pack: Callable[..., None]
-    numbers: np.ndarray
-    engine: Engine
-    call: Callable[..., float]
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -117,10 +66,6 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
-        self._plan: Plan | None = None
-        self._names: list[Hashable] = []
-        self._stored: tuple[Any, ...] = ()
-        self._square_norm = 0.0
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -141,15 +86,8 @@ class MultiTask(base.MiniBatchClassifier):
             If a feature is not a finite number, or the label is not one of `classes`, or the task
             is not one of `tasks`.
         """
-        try:
-            self._quick(x, self._model._sign[y])  # type: ignore[union-attr]
-        except NOT_QUICK:
-            task, features = self._split(x)
-            self._one(features, task, self._begun(task)._sign_of(y))
-            names = list(x)
-            if self._plan is None or names == self._names:
-                self._prepare(x)
-            self._names = names
+        task, features = self._split(x)
+        self._one(features, task, self._begun(task)._sign_of(y))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
@@ -157,11 +95,8 @@ class MultiTask(base.MiniBatchClassifier):
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""
-        try:
-            return self._quick(x, 0.0)
-        except NOT_QUICK:
-            task, features = self._split(x)
-            return self._one(features, task, 0.0)
+        task, features = self._split(x)
+        return self._one(features, task, 0.0)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
@@ -242,69 +177,10 @@ class MultiTask(base.MiniBatchClassifier):
             growth.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copying or pickling: everything except addresses of compiled
-        code."""
-        return {**self.__dict__, "_plan": None, "_stored": ()}
-
     @property
     def _raw_memory_usage(self) -> int:
         """Return the memory in bytes, without compiled code, which models share."""
         return len(pickle.dumps(self))
-
-    def _compiled(self, columns: np.ndarray) -> Engine | None:
-        """Return compiled code for an example with these columns, None if it cannot be used."""
-        model, n = self._begun(), columns.size
-        if not stream.COMPILED or model.entry.drawn or not model._place:
-            return None
-        model._make_room(SparseRows(np.array([0, n]), columns, np.zeros(n)))
-        return model._compiled(n)
-
-    def _prepare(self, x: Mapping[Hashable, Any]) -> None:
-        """Prepare for examples with the same features as this one, which are known."""
-        if type(x) is not dict:  # others may have a value for features that they do not list
-            return
-        names_task = self.task_key in x
-        features = [name for name in x if not (names_task and name == self.task_key)]
-        features.sort(key=self._column.__getitem__)
-        columns = np.array([self._column[name] for name in features], dtype=np.int32)
-        compiled, n = self._compiled(columns), columns.size
-        if compiled is None or not n:
-            return
-        packed = bytearray(8 * (n + 1))
-        numbers = np.frombuffer(packed)
-        self._stored = ()
-        self._plan = Plan(
-            len(x),
-            names_task,
-            None if names_task else self._default(),
-            itemgetter(*features, features[0]),  # alone, one would not be in a tuple
-            partial(Struct(f"{n + 1}d").pack_into, packed, 0),
-            numbers[:n],
-            compiled,
-            partial(compiled.one, columns, numbers),
-        )
-
-    def _quick(self, x: Mapping[Hashable, Any], sign: float) -> float:
-        """Process an example with the same features as the last one.
-
-        Raises one of `NOT_QUICK`, and learns nothing, if the features differ.
-        """
-        size, names_task, task, values_of, pack, numbers, compiled, call = self._plan  # type: ignore[misc]
-        model = self._begun()
-        if len(x) != size or type(x) is not dict or model._engine is not compiled:
-            raise KeyError
-        values = values_of(x)
-        k = model._place[x[self.task_key] if names_task else task]
-        if values != self._stored:  # what was scored is usually learnt from next
-            self._stored = ()
-            pack(*values)
-            self._square_norm = square_norm_of_values(numbers)
-            self._stored = values
-        score = call(self._square_norm, sign, k, k)
-        if sign != 0.0 and not math.isfinite(score):
-            model._warn()
-        return score
 
     def _begun(self, task: Hashable = None) -> MultiTaskClassifier:
         """Return the learner; it begins with all tasks, or with this one."""
@@ -349,21 +225,8 @@ class MultiTask(base.MiniBatchClassifier):
                 f"the example {features!r} has a feature that is not a number"
             ) from None
         except OverflowError:
-            raise ValueError(stream.NOT_FINITE) from None
-        if self.tasks is None and sign != 0.0:
-            growth.meet(model, task)
-        elif self.tasks is None:
+            raise ValueError(NOT_FINITE) from None
+        if self.tasks is None and sign == 0.0:
             model = growth.with_task(model, task)
-        norm = square_norm_of_values(values)
-        compiled = self._compiled(columns) if model is self._model else None
-        if compiled is not None:
-            k = model._number_of(task)
-            try:
-                score = compiled.one(columns, values, norm, sign, k, k)
-            except ValueError:
-                raise ValueError(stream.NOT_FINITE) from None
-            if sign != 0.0 and not math.isfinite(score):
-                model._warn()
-            return score
         rows = SparseRows(np.array([0, columns.size]), columns, values)
-        return model._one_row(rows, np.array([norm]), task, None, sign)
+        return model._one_row(rows, task, None, sign)

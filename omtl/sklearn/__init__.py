@@ -7,7 +7,7 @@ are imported on first use.
 from importlib import import_module
 from typing import Any
 
-from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.parameters import declared_entries
 
 OTHERS = {
     "OnlineScaler": "online_scaler",
@@ -21,10 +21,10 @@ OTHERS = {
 def __getattr__(name: str) -> Any:
     """Return an estimator, a function for estimators, or the names of both."""
     if name == "__all__":
-        return [*TABLE, *OTHERS]
+        return [*declared_entries(), *OTHERS]
     if name in OTHERS:
         return getattr(import_module(f"omtl.sklearn.{OTHERS[name]}"), name)
-    if name in TABLE:
+    if name in declared_entries():
         from omtl.sklearn.classes import ESTIMATORS
 
         return ESTIMATORS[name]

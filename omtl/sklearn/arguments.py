@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -21,16 +22,9 @@ from omtl.util.errors import UserError
 MOST_TIMES = 2**31
 """The largest weight of an example: it is met so many times."""
 
-MOST_NAMES = 4096
-"""Whole numbers in a range up to this size are looked up in a table."""
-
 
 def label_classes(y: np.ndarray) -> np.ndarray:
     """Return the sorted classes that occur; raise ValueError if `y` has no classes."""
-    if y.dtype.kind in "biu" and y.size:
-        ends = np.array([y.min(), y.max()])
-        if ends[0] != ends[1] and np.all((y == ends[0]) | (y == ends[1])):
-            return ends  # without sorting
     check_classification_targets(y)
     return np.unique(y)
 
@@ -75,30 +69,25 @@ def declared_names(tasks: Any) -> tuple[Hashable, ...]:
     return tuple(names)
 
 
+def task_codes(task: Any) -> tuple[np.ndarray, list[Hashable]]:
+    """Return labels of tasks as numbers, in order of appearance, and the label of each number."""
+    is_vector = isinstance(task, np.ndarray) and task.ndim == 1
+    if is_vector and task.dtype.kind in "iu" and task.dtype.isnative:
+        codes, names = pd.factorize(task)  # without a Python object for each example
+        return codes, names.tolist()
+    number: dict[Hashable, int] = {}
+    labels = task_labels(task, "task")
+    codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
+    return codes, list(number)
+
+
 def task_names_in(task: Any) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
-    if isinstance(task, np.ndarray) and (narrow := distances(task)) is not None:
-        first, distance = narrow
-        return tuple(first + place for place in np.flatnonzero(np.bincount(distance)).tolist())
-    names = list(dict.fromkeys(task_labels(task, "task")))
+    names = task_codes(task)[1]
     try:
         return tuple(sorted(names))  # type: ignore[type-var]
     except TypeError:
         return tuple(names)
-
-
-def distances(task: np.ndarray) -> tuple[int, np.ndarray] | None:
-    """Return the lowest of whole numbers in a small range, and each one's distance from it.
-
-    None for other labels, which are looked up one by one.
-    """
-    if task.ndim != 1 or task.dtype.kind not in "iu" or not task.size:
-        return None
-    first = int(task.min())
-    if int(task.max()) - first >= MOST_NAMES:
-        return None
-    wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
-    return first, (wide - wide.dtype.type(first)).astype(np.int64)
 
 
 def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
@@ -109,18 +98,11 @@ def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
                 f"there are {len(number)} tasks: give the task of each example (task=)"
             )
         return np.zeros(n, dtype=np.int64)
-    narrow = distances(task) if isinstance(task, np.ndarray) else None
-    labels = task_labels(task, "task") if narrow is None else task
-    if len(labels) != n:
-        raise ValueError(f"task has {len(labels)} entries for {n} examples")
+    codes, names = task_codes(task)
+    if codes.size != n:
+        raise ValueError(f"task has {codes.size} entries for {n} examples")
     try:
-        if narrow is None:
-            return np.array([number[label] for label in labels], dtype=np.int64)
-        first, distance = narrow
-        table = np.zeros(distance.max() + 1, dtype=np.int64)
-        for place in np.flatnonzero(np.bincount(distance)).tolist():
-            table[place] = number[first + place]
-        return np.asarray(table[distance])
+        return np.asarray(np.array([number[name] for name in names], dtype=np.int64)[codes])
     except KeyError as fault:
         raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
 
@@ -167,13 +149,9 @@ def count_rounds(numbers: np.ndarray, n_tasks: int, by_task: bool) -> int:
         return numbers.size
     count, met = 0, set[int]()
     for k in numbers.tolist():
-        if k in met:
-            count += 1
-            met = set()
+        if k in met or len(met) == n_tasks:
+            count, met = count + 1, set()
         met.add(k)
-        if len(met) == n_tasks:
-            count += 1
-            met = set()
     return count + bool(met)
 
 
@@ -226,15 +204,14 @@ def repeat_by_weight(
             "sample_weight must be whole numbers from 0 on, not all 0: an example is met as many "
             "times as it weighs"
         )
-    counts = weights.astype(np.int64)
-    at = np.repeat(np.arange(counts.size), counts)
+    at = np.repeat(np.arange(weights.size), weights.astype(np.int64))
 
     def repeated(each: Any, what: str) -> Any:
         if each is None:
             return None
         labels = each if isinstance(each, np.ndarray) else task_labels(each, what)
-        if len(labels) != counts.size:
-            raise ValueError(f"{what} has {len(labels)} entries for {counts.size} examples")
+        if len(labels) != weights.size:
+            raise ValueError(f"{what} has {len(labels)} entries for {weights.size} examples")
         return labels[at] if isinstance(labels, np.ndarray) else [labels[i] for i in at]
 
     return X[at], y[at], repeated(task, "task"), repeated(node, "node")

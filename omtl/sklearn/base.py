@@ -15,6 +15,7 @@ from os import PathLike
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,7 +29,6 @@ from omtl.sklearn.arguments import (
     repeat_by_weight,
     two_classes,
 )
-from omtl.sklearn.coefficients import coefficients
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
@@ -41,6 +41,9 @@ TAKEN: dict[str, Any] = {
     "ensure_all_finite": False,
 }
 """Options of scikit-learn's validation of examples; their norms show what is not finite."""
+
+PROBED_AT_ONCE = 256
+"""Number of unit vectors that `coef_` scores in one call."""
 
 FLOAT = np.dtype(np.float64)
 
@@ -108,8 +111,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         The tasks' labels, by index.
     n_features_in_ : int
     coef_ : ndarray of shape (n_tasks, n_features)
-        The current weights of each task, if the score is w·x; computed on access
-        (`omtl.sklearn.coefficients`).
+        The current weights of each task, if the score is w·x: its scores of unit vectors, whatever
+        form the learner stores them in. They are computed on access, which costs
+        O(n_tasks · n_features) for sparse rows, n_features times that for dense ones.
     """
 
     # Learning
@@ -350,7 +354,15 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         if not self.entry.linear or not self.__sklearn_is_fitted__():
             why = "has not learnt anything yet" if self.entry.linear else "has no weights"
             raise AttributeError(f"coef_: this {type(self).__name__} {why}")
-        return coefficients(self)
+        found = np.empty((len(self.tasks_), self.n_features_in_))
+        for begin in range(0, self.n_features_in_, PROBED_AT_ONCE):
+            unit = sparse.eye_array(PROBED_AT_ONCE, self.n_features_in_, k=begin, format="csr")
+            unit = unit[: self.n_features_in_ - begin]
+            X = unit if self._shape.sparse else unit.toarray()
+            for k, name in enumerate(self.tasks_):
+                probed = self.decision_function(X, [name] * X.shape[0])
+                found[k, begin : begin + probed.size] = probed
+        return found
 
     def findings(self) -> dict[str, np.ndarray]:
         """Return what is learnt besides weights, by name: task relations, outlier tasks.

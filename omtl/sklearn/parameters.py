@@ -15,11 +15,12 @@ They are read from the source, without importing the learners.
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cache
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, NamedTuple
@@ -55,50 +56,39 @@ NUMBERS: dict[type, tuple[str, type | UnionType]] = {
 """The types of hyper-parameters, in words and as types."""
 
 
-class Extra(NamedTuple):
-    """A parameter of an estimator that reaches its rules in another way.
+class Extras(NamedTuple):
+    """Parameters of estimators in addition to the hyper-parameters, which some learners take.
 
-    Parameters
-    ----------
-    default : object
-    doc : str
-        Its entry in the docstring.
+    rounds : {"task", "example"}
+        What a round is. "task": one example per task; the round ends when all tasks have appeared,
+        or when a task appears again. "example": every example is a round of its own.
+    n_rounds : int, optional
+        Number of rounds to come, if known. `fit` counts them if it is not given.
+    n_examples : mapping of task to int, optional
+        Number of examples to come of each task, if known. `fit` counts them if it is not given.
+    network : str, mapping or ndarray of shape (n_nodes, n_nodes)
+        Which nodes combine their weights: "full", "ring" or "grid", with one node per task; options
+        of `omtl.data.networks.mixing_matrix`; or the combination weights.
+    random_state : int, RandomState instance or None
+        Seed of the learner's random numbers.
     """
 
-    default: Any
-    doc: str
+    rounds: Any = "task"
+    n_rounds: Any = None
+    n_examples: Any = None
+    network: Any = "full"
+    random_state: Any = 0
 
 
-EXTRAS = {
-    "rounds": Extra(
-        "task",
-        """rounds : {"task", "example"}
-    What a round is. "task": one example per task; the round ends when all tasks have appeared, or
-    when a task appears again. "example": every example is a round of its own.""",
-    ),
-    "n_rounds": Extra(
-        None,
-        """n_rounds : int, optional
-    Number of rounds to come, if known. `fit` counts them if it is not given.""",
-    ),
-    "n_examples": Extra(
-        None,
-        """n_examples : mapping of task to int, optional
-    Number of examples to come of each task, if known. `fit` counts them if it is not given.""",
-    ),
-    "network": Extra(
-        "full",
-        """network : str, mapping or ndarray of shape (n_nodes, n_nodes)
-    Which nodes combine their weights: "full", "ring" or "grid", with one node per task; options of
-    `omtl.data.networks.mixing_matrix`; or the combination weights.""",
-    ),
-    "random_state": Extra(
-        0,
-        """random_state : int, RandomState instance or None
-    Seed of the learner's random numbers.""",
-    ),
-}
-"""Parameters of estimators in addition to the hyper-parameters."""
+EXTRAS = Extras._field_defaults
+"""The defaults of `Extras`, by name."""
+
+
+def doc_of_extra(name: str) -> str:
+    """Return the entry of a parameter of `Extras` for a docstring."""
+    found = re.search(rf"^{name} : .*(?:\n    .*)*", inspect.getdoc(Extras) or "", re.MULTILINE)
+    assert found is not None
+    return found[0]
 
 
 class Entry(NamedTuple):
@@ -188,30 +178,18 @@ RULES = ("score", "update", "close_round")
 """What only a learner of rounds defines."""
 
 
-class Declarations(Mapping[str, Entry]):
-    """The estimators by name: every learner in a module of `omtl.learners`, read on first use."""
+@cache
+def declared_entries() -> dict[str, Entry]:
+    """Return what each estimator's learner declares, by name, in the order of their modules.
 
-    @cached_property
-    def entries(self) -> dict[str, Entry]:
-        """What the tuples with such rules declare, in the order of their modules."""
-        found = {}
-        for path in sorted((PACKAGE / "learners").glob("*.py")):
-            for each in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(each, ast.ClassDef) and _is_learner(each):
-                    found[each.name] = declared_entry(path.stem, ast.get_docstring(each) or "")
-        return found
-
-    def __getitem__(self, name: str) -> Entry:
-        """Return the entry of an estimator."""
-        return self.entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the estimators' names."""
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        """Return how many estimators there are."""
-        return len(self.entries)
+    The learners are all tuples with such rules in the modules of `omtl.learners`.
+    """
+    found = {}
+    for path in sorted((PACKAGE / "learners").glob("*.py")):
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.ClassDef) and _is_learner(each):
+                found[each.name] = declared_entry(path.stem, ast.get_docstring(each) or "")
+    return found
 
 
 def _is_learner(each: ast.ClassDef) -> bool:
@@ -221,7 +199,3 @@ def _is_learner(each: ast.ClassDef) -> bool:
     called = {one.func for one in each.decorator_list if isinstance(one, ast.Call)}
     is_twin = "rules_of" in {one.id for one in called if isinstance(one, ast.Name)}
     return "NamedTuple" in bases and (is_twin or not rules.isdisjoint(RULES))
-
-
-TABLE = Declarations()
-"""The estimators by name."""

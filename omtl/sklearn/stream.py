@@ -45,7 +45,7 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, batch_part, norms_of, one_row
+from omtl.sklearn.states import arrays_of, batch_part, norm_of_only, norms_of, one_row
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -246,12 +246,12 @@ class TaskStream(BaseEstimator):
         batch = Batch(rows, y, number, nodes, np.zeros(0))
         if not checks:
             return batch
-        parts = (part.rows for part in self._blocks(batch))
-        norms = [self._finite_norms(rows.X) for rows in parts if isinstance(rows, DenseRows)]
+        norms = [self._finite_norms(part.rows) for part in self._blocks(batch)]
         return batch._replace(square_norm=np.concatenate(norms))
 
     def _finite_norms(self, X: Any) -> np.ndarray:
         """Return the squared norms of rows; raise ValueError if one is not finite."""
+        X = X.X if isinstance(X, DenseRows) else X
         norms = norms_of(X)
         if not np.isfinite(norms).all():
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
@@ -280,8 +280,7 @@ class TaskStream(BaseEstimator):
         feed = self._feed()
         for part in self._blocks(batch):
             if part.square_norm.size < part.task.size:
-                assert isinstance(part.rows, DenseRows)  # norms of sparse rows are known
-                part = part._replace(square_norm=self._finite_norms(part.rows.X))
+                part = part._replace(square_norm=self._finite_norms(part.rows))
             end = begin + part.task.size
             follow(feed, part, learns, ends and end == scores.size, scores[begin:end])
             begin = end
@@ -306,13 +305,16 @@ class TaskStream(BaseEstimator):
         self._room = room
         self._forget_engine()
 
-    def _compiled(self, room: int = 0) -> Engine:
-        """Return the compiled code of the stream, for rows with up to this many nonzeros."""
+    def _compiled(self, rows: Rows) -> Callable[..., float] | None:
+        """Return compiled code for one example in such rows; None if it cannot be used."""
+        if not COMPILED:
+            return None
         found: Engine | None = getattr(self, "_engine", None)
-        if found is None or (found.room is not None and found.room < room):
-            largest = 2 * room if self._shape.sparse else None
+        room = rows.indices.size if isinstance(rows, SparseRows) else None
+        if found is None or (room is not None and found.room is not None and found.room < room):
+            largest = None if room is None else 2 * room
             found = self._engine = Engine(self._feed(), self.n_features_in_, largest)
-        return found
+        return found.one if found.knows_norms() else None
 
     def _forget_engine(self) -> None:
         """Drop the compiled code for arrays that the stream no longer uses."""
@@ -340,27 +342,29 @@ class TaskStream(BaseEstimator):
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        return self._one_row(rows_of(row), norms_of(row), task, node, sign)
+        return self._one_row(rows_of(row), task, node, sign)
 
-    def _one_row(
-        self, rows: Rows, square_norm: np.ndarray, task: Hashable, node: int | None, sign: float
-    ) -> float:
+    def _one_row(self, rows: Rows, task: Hashable, node: int | None, sign: float) -> float:
         """Process the only row of `rows`."""
-        if not math.isfinite(square_norm[0]):
+        square_norm = norm_of_only(rows)
+        if not math.isfinite(square_norm):
             raise ValueError(NOT_FINITE)
         if sign != 0.0 and self._is_open:
             growth.meet(self, task)
         number = np.array([self._number_of(task)])
         nodes = self._nodes(number, None if node is None else [node])
+        batch = Batch(rows, np.array([sign]), number, nodes, np.array([square_norm]))
         if sign == 0.0 and self.entry.drawn:
-            return float(self._foresee(Batch(rows, np.zeros(1), number, nodes, square_norm))[0])
-        if COMPILED and isinstance(rows, DenseRows) and self._compiled().knows_norms():
-            if not hasattr(self, "_quick"):
-                self._quick = self._engine.one
-            score = self._quick(rows.X[0], sign, number[0], nodes[0])
-        else:
-            batch = Batch(rows, np.array([sign]), number, nodes, square_norm)
+            return float(self._foresee(batch)[0])
+        self._make_room(rows)
+        compiled = self._compiled(rows)
+        if compiled is None:
             score = float(self._follow(batch, learns=sign != 0.0)[0])
+        elif isinstance(rows, SparseRows):
+            score = compiled(rows.indices, rows.values, square_norm, sign, number[0], nodes[0])
+        else:
+            self._quick = compiled
+            score = compiled(rows.X[0], sign, number[0], nodes[0])
         if sign != 0.0 and not math.isfinite(score):
             self._warn()
         return score

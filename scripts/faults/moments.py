@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.compute.store import FILE
-from omtl.util.status import DONE, INTERRUPTED, TERMINATED, WRONG_USE
+from omtl.util.status import INTERRUPTED, TERMINATED, WRONG_USE
 from scripts.faults.clusters import CLUSTERS
 from scripts.faults.runs import UNITS, Place, Run, Server, demand
 
@@ -63,9 +63,7 @@ class Ground:
     def resume(self, place: Place) -> None:
         """Run again; all must be as if nothing had happened, and no unit computed twice."""
         kept = place.stored()
-        run = self.start(place)
-        demand(run.wait() == DONE, f"status {run.wait()} later: {run.said()}{run.printed()}")
-        demand("Traceback" not in run.said(), f"went on saying {run.said()!r}")
+        self.start(place).ends()
         demand(place.results() == self.calm, "went on to other bytes")
         now, computed = place.stored(), place.computed()
         demand(len(now) == UNITS, f"{len(now)} of {UNITS} units are stored")
@@ -83,10 +81,7 @@ def stop(name: str) -> Callable[[Ground], bool]:
         run.sleep_until(ground.moment())
         time.sleep(ground.drawn.uniform(0.0, 0.05))
         run.signal(signal.Signals[name])
-        status = run.wait()
-        demand(status in (STATUS[name], DONE), f"status {status}: {run.said()}")
-        demand("Traceback" not in run.said(), f"said {run.said()!r}")
-        demand(status != STATUS[name] or name == "SIGKILL" or STOPPED in run.said(), run.said())
+        run.ends(STATUS[name], says=STOPPED)
         is_broken = len(place.stored()) < UNITS
         ground.resume(place)
         return is_broken
@@ -104,7 +99,7 @@ def worker_joins(ground: Ground) -> bool:
     ground.cluster.join()
     run.sleep_until(ground.drawn.random())
     ground.cluster.join()
-    demand(run.wait() == DONE, f"status {run.wait()}: {run.said()}")
+    run.ends()
     ground.resume(place)
     return True
 
@@ -126,7 +121,7 @@ def worker_dies(ground: Ground) -> bool:
             with suppress(ProcessLookupError):
                 os.kill(ground.drawn.choice(workers), signal.SIGKILL)
     is_broken = run.is_alive()
-    demand(run.wait() == DONE, f"status {run.wait()}: {run.said()}")
+    run.ends()
     ground.resume(place)
     return is_broken
 
@@ -137,12 +132,10 @@ def scheduler_dies(ground: Ground) -> bool:
     run = ground.start(place)
     run.sleep_until(ground.moment())
     ground.cluster.fall()
-    status = run.wait()
-    explained = "is gone; start it again" in run.said() or "no cluster of" in run.said()
-    demand(status == DONE or (status == WRONG_USE and explained), f"{status}: {run.said()}")
+    is_broken = run.ends(WRONG_USE, says="is gone; start it again|no cluster of")
     ground.cluster.begin()
     ground.resume(place)
-    return status != DONE
+    return is_broken
 
 
 @cache
@@ -160,11 +153,11 @@ def disk_fills_up(ground: Ground) -> bool:
     """
     place = ground.place()
     calm = ground.place("calm")
-    demand(ground.start(calm).wait() == DONE, "an undisturbed run failed")
+    ground.start(calm).ends()
     sizes = [path.stat().st_size for path in calm.folder.rglob("*") if path.is_file()]
     if not can_mount():
         run = ground.start(place, most_bytes=ground.drawn.randrange(4096, max(sizes)))
-        status = run.wait()
+        run.wait()
     else:
         pages = sum(1 + size // 4096 for size in sizes)
         room = ground.drawn.randrange(8, 2 * pages)
@@ -172,25 +165,23 @@ def disk_fills_up(ground: Ground) -> bool:
         subprocess.run(mount, check=True)
         place.write_experiment()
         run = ground.start(place)
-        status = run.wait()
+        run.wait()
         more = ["mount", "-o", f"remount,size={2**28}", str(place.folder)]
         subprocess.run(more, check=True)
     try:
-        demand(status in (WRONG_USE, DONE), f"status {status}: {run.said()}")
-        demand("Traceback" not in run.said(), f"said {run.said()!r}")
-        demand(status == DONE or "make room" in run.said(), f"said {run.said()!r}")
+        is_broken = run.ends(WRONG_USE, says="make room")
         ground.resume(place)
     finally:
         if can_mount():
             subprocess.run(["umount", "--lazy", str(place.folder)], check=True)
-    return status != DONE
+    return is_broken
 
 
 def killed_between_files(ground: Ground) -> bool:
     """Kill the run between two files of results: each is there whole, or not at all."""
     place = ground.place()
-    status = ground.start(place, files=ground.drawn.randrange(len(ground.calm))).wait()
-    demand(status == -signal.SIGKILL, f"status {status}")
+    run = ground.start(place, files=ground.drawn.randrange(len(ground.calm)))
+    demand(run.ends(-signal.SIGKILL), "it was not killed")
     written = place.results().items()
     demand(written <= ground.calm.items(), "a file is not whole")
     ground.resume(place)
@@ -207,13 +198,13 @@ def two_versions(ground: Ground) -> bool:
         places.append(ground.place(f"version{number}", home))
         for place in (own, places[-1]):
             place.write_learner(*change)
-        demand(ground.start(own).wait() == DONE, "a run alone failed")
+        ground.start(own).ends()
         alone.append(own.results())
     demand(alone[0] != alone[1], "both versions learn alike")
     for computed in (None, 0):
         runs = [ground.start(place) for place in places]
         for run, place, results in zip(runs, places, alone, strict=True):
-            demand(run.wait() == DONE, f"status {run.wait()}: {run.said()}")
+            run.ends()
             demand(place.results() == results, "other bytes")
             demand(computed in (None, place.computed()), f"computed {place.computed()} again")
     return True
@@ -227,7 +218,7 @@ def two_runs(ground: Ground) -> bool:
     is_broken = one.sleep_until(ground.moment())
     if ground.drawn.random() < 0.5:
         one.signal(signal.SIGKILL)
-    demand(other.wait() == DONE, f"status {other.wait()}: {other.said()}")
+    other.ends()
     demand(places[1].results() == ground.calm, "two at once made other bytes")
     one.wait()
     ground.resume(places[0])
@@ -244,8 +235,7 @@ def byte_changes(ground: Ground) -> bool:
     content[at] ^= 1 << ground.drawn.randrange(8)
     path.write_bytes(content)
     run = ground.start(place)
-    demand(run.wait() == DONE, f"byte {at}: status {run.wait()}: {run.said()}")
-    demand("Traceback" not in run.said(), f"byte {at}: said {run.said()!r}")
+    run.ends()
     demand(place.results() == ground.calm, f"byte {at}: other bytes")
     demand(not place.computed() or "damaged" in run.said(), f"byte {at}: said {run.said()!r}")
     ground.resume(place)

@@ -17,6 +17,7 @@ from omtl.compute.store import FILE, Store
 from omtl.experiment.new_files import make_files
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
+from omtl.util.status import DONE
 
 TABLE = "mini-table1"
 REPEATS = 18
@@ -163,6 +164,14 @@ class Run:
             raise BrokenError(f"hangs: {self.said()!r}")
         return int(self._log.with_suffix(".status").read_text(encoding="utf-8"))
 
+    def ends(self, *statuses: int, says: str = "") -> bool:
+        """Demand that the run is done, or has one of these statuses and says so; return which."""
+        status = self.wait()
+        demand(status in (DONE, *statuses), f"status {status}: {self.said()}{self.printed()}")
+        demand("Traceback" not in self.said(), f"said {self.said()!r}")
+        demand(status <= DONE or any(part in self.said() for part in says.split("|")), self.said())
+        return status != DONE
+
     def signal(self, number: int) -> None:
         """Send the run a signal, unless it has ended."""
         with suppress(ProcessLookupError):
@@ -177,8 +186,9 @@ class Run:
         return self._log.with_suffix(".out").read_text(encoding="utf-8")[-600:]
 
     def workers(self) -> list[int]:
-        """Return the worker processes of joblib that the run has started."""
+        """Return the worker processes that the run has started."""
         with suppress(psutil.Error):
             children = psutil.Process(self.pid).children()
-            return [child.pid for child in children if "popen_loky" in " ".join(child.cmdline())]
+            alive = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
+            return [one.pid for one in alive if "own_process" in " ".join(one.cmdline())]
         return []

@@ -70,13 +70,13 @@ def test_a_hundred_thousand_units(store: Store) -> None:
         made = zip(units, facts, strict=True)
         return [StoredRow.of(unit, Result(result.arrays, fact)) for unit, fact in made]
 
-    assert exchange.Current()(rows(0)[0])
+    assert exchange.is_current(rows(0)[0])
     after = []
     for half in range(2):
         for start in range(50_000 * half, 50_000 * (half + 1), 1000):
             store.add(rows(start))
         assert len(store.keys()) == 50_000 * (half + 1)
-        assert not exchange.damaged_units(store)
+        assert not store.damaged()
         assert exchange.prune(store, only_count=True) == (0, 50_000 * (half + 1))
         after.append(held())
     assert after[1][0] - after[0][0] < 24 * MIB

@@ -27,7 +27,7 @@ from omtl.util.errors import UserError
 BACKENDS = [
     SERIAL,
     {"backend": "threading", "jobs": 2},
-    {"backend": "loky", "jobs": 2},
+    {"backend": "processes", "jobs": 2},
 ]
 
 

@@ -179,7 +179,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert base.key
     monkeypatch.setattr(DataSetSpec, "files", {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
-    done = engine.compute_unit(base)
+    done = engine.compute_unit(base, engine.this_process())
     assert isinstance(done, engine.Failure)
     assert "different code or data" in done.reason
     monkeypatch.undo()

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from miniature import SERIAL, small, with_grid
 
-from omtl.compute import engine, exchange
+from omtl.compute import engine
 from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
@@ -49,7 +49,7 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
     for name, array in result.arrays.items():
         np.testing.assert_array_equal(loaded.arrays[name], array)
         assert loaded.arrays[name].dtype == array.dtype
-    assert loaded.facts == store.facts(unit) == json.loads(json.dumps(result.facts))
+    assert loaded.facts == json.loads(json.dumps(result.facts))
 
 
 def change(store: Store, statement: str, *values: Any) -> None:
@@ -145,7 +145,7 @@ def test_what_has_no_facts_is_no_unit(
         facts = json.dumps({**FACTS, "unit": unit.identity, **facts}).encode()
     key, arrays = bytes.fromhex(unit.key), packed({})
     store.add([StoredRow(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
-    assert store.facts(unit) is None
+    assert store.load(unit) is None
     assert "damaged" in capsys.readouterr().err
     assert engine.run_units([unit], store, SERIAL, quiet=True).computed == 1
 
@@ -205,7 +205,7 @@ def test_forks_use_the_store_that_they_inherit(store: Store) -> None:
                 os._exit(0 if len(store.keys()) >= 3 else 1)
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 10
     assert store.keys() == sorted(row.key for row in rows)
-    assert not exchange.damaged_units(store)
+    assert not store.damaged()
 
 
 def test_a_stored_unit_is_not_written_again(store: Store) -> None:

@@ -12,11 +12,11 @@ from scipy import sparse
 from omtl.data.streams import Tasks
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.parameters import declared_entries
 from omtl.sklearn.states import arrays_of
 
 VARIANTS = {
-    **{name: (name, {}) for name in TABLE},
+    **{name: (name, {}) for name in declared_entries()},
     "OMTLCovariance-epoch": ("OMTLCovariance", {"epoch": 0.5}),
     "OSMTLExponential-by_horizon": ("OSMTLExponential", {"by_horizon": True}),
     "ROMPGD-outliers": ("ROMPGD", {"gamma": 2.0, "every_round": True}),

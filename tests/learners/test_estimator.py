@@ -21,7 +21,7 @@ from omtl.sklearn import (
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.parameters import declared_entries
 from omtl.sklearn.states import arrays_of
 
 COMPILED = [
@@ -127,7 +127,7 @@ def test_prediction_is_what_learning_sees(variant: str) -> None:
 
 
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize(("name", "layout"), in_turn(TABLE, "sparse", "dense"))
+@pytest.mark.parametrize(("name", "layout"), in_turn(declared_entries(), "sparse", "dense"))
 def test_coefficients_are_the_weights(name: str, layout: str) -> None:
     """Where the score is w·x, `coef_` is w; it asks for no more than predictions do."""
     tasks = data(layout)

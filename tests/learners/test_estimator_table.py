@@ -36,7 +36,7 @@ from omtl.sklearn import (
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import TABLE
+from omtl.sklearn.parameters import declared_entries
 from omtl.util.errors import UserError
 
 
@@ -52,7 +52,7 @@ def rules_of_the_package() -> Iterator[type]:
 def test_every_online_learner_has_an_estimator() -> None:
     """The table, the rules and the names of `omtl.sklearn` are the same."""
     rules = {each.__name__: each for each in rules_of_the_package()}
-    assert set(rules) == set(TABLE)
+    assert set(rules) == set(declared_entries())
     assert {name: made.rules for name, made in ESTIMATORS.items()} == rules
     assert all(getattr(omtl.sklearn, name) is made for name, made in ESTIMATORS.items())
     assert set(omtl.sklearn.__all__) <= set(dir(omtl.sklearn))
@@ -84,7 +84,7 @@ def assert_checks_pass(model: MultiTaskClassifier, failing: dict[str, str]) -> N
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", declared_entries())
 def test_scikit_learn_checks(name: str) -> None:
     """scikit-learn's own suite, of every estimator at its defaults."""
     assert_checks_pass(ESTIMATORS[name](), FAILING.get(name, ORDERED))

@@ -7,10 +7,12 @@ import time
 from itertools import pairwise
 
 import pytest
+from miniature import small
 from rich.console import Console
 
 from omtl.commands._main import main
 from omtl.compute import progress
+from omtl.compute.engine import Batches
 from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.tables.cells import planned
@@ -67,11 +69,14 @@ def test_without_a_terminal_a_line_comes_now_and_then(
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     for quiet in (False, True):
-        with Progress(["pa"] * 90, 1, quiet) as run:
-            for number in range(11):
+        units = small("pa").repeats(0, 90)
+        batches = Batches(units, 1, lambda _: True)
+        with Progress(len(units), quiet) as run:
+            for number, unit in enumerate(units[:11]):
                 took = 2.0 if number else 60.0
                 now[0] += took
-                run.done("pa", took, "PA on MHC-I")
+                batches.note(unit, took)
+                run.done(unit.name, batches.seconds_left)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("omtl")]
     assert lines == [
         "omtl: 1 of 90 units done",
@@ -84,7 +89,7 @@ def test_a_run_that_lasts_says_soon_that_it_began(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "SOON", 0.01)
-    with Progress(["pa", "pa"], 1):
+    with Progress(2):
         time.sleep(0.2)
     assert capsys.readouterr().err.startswith("omtl: 2 units: new code is compiled first")
 

@@ -22,7 +22,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is damaged or differs; fail if anything is."""
-    from omtl.compute.exchange import damaged_units
     from omtl.compute.store import Store
     from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, replay_pulled
 
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             print(replay, flush=True)
             results.append(replay.result)
         return FAILED if DIFFERENT in results or set(results) == {NOT_COMPARABLE} else DONE
-    damaged = damaged_units(store)
+    damaged = store.damaged()
     for key, why in damaged.items():
         print(f"damaged: unit {key}: {why}")
     print(f"{len(store.keys()) - len(damaged)} units intact, {len(damaged)} damaged")
