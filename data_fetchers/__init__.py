@@ -55,10 +55,17 @@ def _modules() -> frozenset[str]:
     return frozenset(name for name in modules if not name.startswith("_")) - {"fetch", "synthetic"}
 
 
-@lru_cache
 def _drawn() -> Mapping[str, DataSetModule]:
     """Return the synthetic data sets; imported by name, so that others do not depend on them."""
     return import_module(f"{__name__}.synthetic").DATA_SETS
+
+
+@lru_cache
+def _ours(name: str) -> DataSetModule | None:
+    """Return a data set of the package, or None."""
+    if name in _modules():
+        return cast(DataSetModule, import_module(f"{__name__}.{name}"))
+    return _drawn().get(name)
 
 
 def data_set(name: str) -> DataSetModule:
@@ -74,10 +81,8 @@ def data_set(name: str) -> DataSetModule:
     UserError
         If there is no data set of this name.
     """
-    if name in _modules():
-        return cast(DataSetModule, import_module(f"{__name__}.{name}"))
-    if name in (drawn := _drawn()):
-        return drawn[name]
+    if (one := _ours(name)) is not None:
+        return one
     if added_module(name) is not None:
         return cast(DataSetModule, import_module(name))
     raise UserError(f"There is no data set {name!r}: choose among {', '.join(data_set_names())}.")

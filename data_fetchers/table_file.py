@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from reprlib import repr as shortened
 from types import ModuleType
@@ -187,13 +186,14 @@ def _parquet(path: Path, options: Options) -> ParsedTable:
 
 def _arrow() -> ModuleType:
     """Return the module that needs pyarrow."""
-    try:
-        return import_module("data_fetchers._arrow")
+    try:  # an import that counts in the version of this module's code
+        import data_fetchers._arrow as found
     except ModuleNotFoundError as fault:
         raise UserError(
             f"pyarrow reads such files, and is not installed: pip install {str(fault.name)!r}, or "
             "'omtl[tables]'; svmlight, NumPy's .npz and omtl.datasets.from_frame do without"
         ) from fault
+    return found
 
 
 def _svmlight(path: Path, options: Options) -> ParsedTable:

@@ -235,12 +235,13 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     example = np.concatenate(parts).astype(np.int64)
     ends = np.cumsum([part.size for part in parts])
     last = np.arange(ends[-1] - parts[-1].size + 1, ends[-1])
-    return Stream(
-        start=np.arange(example.size + 1),
-        example=example,
-        node=np.zeros(example.size, dtype=np.int64),
-        checkpoint=np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64),
-    )
+    return one_by_one(example, np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64))
+
+
+def one_by_one(example: np.ndarray, checkpoint: np.ndarray) -> Stream:
+    """Return a stream of examples in this order, one a round, with checkpoints after some."""
+    node = np.zeros(example.size, dtype=np.int64)
+    return Stream(np.arange(example.size + 1), example, node, checkpoint)
 
 
 def first_part(stream: Stream, share: float, n_checkpoints: int | None = None) -> Stream:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from omtl.experiment.schema import choose, read_yaml
+from omtl.experiment.schema import State, choose, file_state, read_yaml
 from omtl.util.errors import UserError
 from omtl.util.providers import OURS, provider_of, providers
 
@@ -68,28 +68,29 @@ def paper_folders() -> dict[str, Path]:
         If two papers have the same name.
     """
     found: dict[str, Path] = {}
-    ours = OURS.experiments.resolve()  # a user's own folder may be the checkout
     for each in providers():
-        if not each.experiments.is_dir() or (each != OURS and each.experiments.resolve() == ours):
-            continue
-        for entry in os.scandir(each.experiments):
-            if entry.is_dir():
-                if entry.name in found:
-                    raise UserError(
-                        f"{entry.path}: there is a paper {entry.name!r} already; rename yours"
-                    )
-                found[entry.name] = Path(entry)
+        home = each.experiments
+        if each != OURS and home.resolve() == _OUR_PAPERS:
+            continue  # a user's own folder may be the checkout
+        for path in _in_folder(home, "*/", file_state(home)):
+            if path.name in found:
+                raise UserError(f"{path}: there is a paper {path.name!r} already; rename yours")
+            found[path.name] = path
     return dict(sorted(found.items()))
 
 
 def paper_files(pattern: str) -> list[Path]:
     """Return the files of all papers that match a pattern, by paper and name."""
-    folders = ((each, each.stat().st_mtime_ns) for each in paper_folders().values())
-    return [path for folder in folders for path in _matching(*folder, pattern)]
+    folders = ((each, pattern, file_state(each)) for each in paper_folders().values())
+    return [path for folder in folders for path in _in_folder(*folder)]
+
+
+_OUR_PAPERS = OURS.experiments.resolve()
 
 
 @lru_cache(maxsize=256)
-def _matching(folder: Path, changed: int, pattern: str) -> list[Path]:  # noqa: ARG001 - as it was
+def _in_folder(folder: Path, pattern: str, _: State) -> list[Path]:
+    """Return what is in a folder as it was, sorted: tables are described again and again."""
     return sorted(folder.glob(pattern))
 
 

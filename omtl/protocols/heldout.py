@@ -122,12 +122,7 @@ def in_rounds(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
 def pooled(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     """Return all examples in one random order, with one example per round."""
     n = tasks.y.size
-    return Stream(
-        start=np.arange(n + 1),
-        example=shuffle.permutation(n),
-        node=np.zeros(n, dtype=np.int64),
-        checkpoint=streams.checkpoints(n, 1),
-    )
+    return streams.one_by_one(shuffle.permutation(n), streams.checkpoints(n, 1))
 
 
 STREAMS = {"rounds": in_rounds, "pooled": pooled, "lifelong": streams.lifelong}
