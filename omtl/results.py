@@ -18,10 +18,9 @@ import pandas as pd
 from omtl.api.names import known_name
 from omtl.experiment.descriptions import CLOSEST
 from omtl.reproduction.record import collect, record_rows
-from omtl.tables.cells import PLACE
+from omtl.tables.cells import PLACE, with_numbers
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
-from omtl.tables.writing import with_numbers
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read

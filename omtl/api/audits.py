@@ -18,9 +18,9 @@ from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, Replay
 from omtl.tables.cells import planned
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import describe, descriptions
+from omtl.tables.play import cost_of
+from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import Request
-from omtl.tables.search_cost import cost_of
-from omtl.tables.writing import folder_for, write_rows
 from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read

@@ -25,13 +25,12 @@ from omtl.experiment.descriptions import CLOSEST
 from omtl.reproduction import explain as explaining
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.agreement import agreement_sentence
-from omtl.tables.cells import each_cell, planned
+from omtl.tables.cells import as_rows, cell_names_in, each_cell, long_repeats, planned, with_numbers
 from omtl.tables.layout import STYLES, captioned_latex, mark_of, plural, show
 from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
-from omtl.tables.writing import as_rows, long_repeats, with_numbers
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.screen import say
@@ -193,7 +192,7 @@ class Table(DisplayedResult):
     @property
     def cell_names(self) -> list[str]:
         """The names of the cells, for `explain`."""
-        return explaining.cell_names_in(self.run.cells)
+        return cell_names_in(self.run.cells)
 
     def explain(self, cell: str) -> Explanation:
         """Return what is known about a cell."""
@@ -384,7 +383,7 @@ def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
     """Return the names of a table's cells, then the ids of the claims that it decides."""
     known = known_name("table", name, descriptions("table"))
     cells = planned(known, request_for(**given))
-    return [*explaining.cell_names_in(cells), *_claims_by(known)]
+    return [*cell_names_in(cells), *_claims_by(known)]
 
 
 def _claims_by(name: str) -> dict[str, pd.Series]:

@@ -25,9 +25,13 @@ from omtl.figures.play import as_chosen
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.plan import describe, descriptions
-from omtl.tables.published_results import stored_or_published, with_published_times
+from omtl.tables.published_results import (
+    folder_for,
+    stored_or_published,
+    with_published_times,
+    write_rows,
+)
 from omtl.tables.request import Request
-from omtl.tables.writing import folder_for, write_rows
 from omtl.util.errors import UserError
 
 COMPARISONS = (

@@ -10,56 +10,18 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.readings import questions
-from omtl.experiment.schema import did_you_mean
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in, planned
+from omtl.tables.cells import cell_names_in, description_of, each_cell, only, places_in, planned
 from omtl.tables.notes import APART, reason_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, CONFIDENCE, JUDGED, MATCH, NEAR
-from omtl.util.errors import UserError
 
 LEVEL = f"{CONFIDENCE:.1%}"
 """The level of the intervals of differences, in words."""
-
-
-def cell_names_in(cells: pd.DataFrame) -> list[str]:
-    """Return the names of a table's cells.
-
-    A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
-    where the table has several: ``OSMTL-e on Landmine Detection, auc``.
-    """
-    several = cells["metric"].nunique() > 1
-    return [
-        ", ".join(
-            [
-                f"{cell.algorithm} on {cell.dataset}",
-                *([] if cell.task == ALL_TASKS else [cell.task]),
-                *([cell.metric] if several else []),
-            ]
-        )
-        for cell in each_cell(cells)
-    ]
-
-
-def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the cell of a table that has a name.
-
-    Raises
-    ------
-    UserError
-        If there is no cell of that name.
-    """
-    names = cell_names_in(cells)
-    folded = [one.casefold() for one in names]
-    if name.casefold() not in folded:
-        table, hint = first_cell(cells).table, did_you_mean(name, names, cutoff=0.3)
-        raise UserError(f"{table} has no cell {name!r}{hint}; `omtl explain {table}` lists them")
-    found = name if name in names else names[folded.index(name.casefold())]
-    return cells.iloc[[names.index(found)]]
 
 
 def command_of_cell(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:

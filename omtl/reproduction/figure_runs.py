@@ -19,8 +19,8 @@ from omtl.figures.plan import PlannedFigure, plan_figure
 from omtl.figures.play import play_figure
 from omtl.reproduction.reproduce import Reproduction
 from omtl.tables.plan import describe
+from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import Request
-from omtl.tables.writing import folder_for, write_rows
 from omtl.util.result_files import as_csv, fold, write_all
 
 

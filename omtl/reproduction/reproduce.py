@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -14,29 +19,28 @@ from omtl.compute.engine import Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.evidence.comparisons import UNDECIDED
-from omtl.experiment.descriptions import Description, TableDescription
-from omtl.reproduction.explain import only
-from omtl.tables.cells import description_of, first_cell, planned
+from omtl.experiment.descriptions import Description, TableDescription, by_reading
+from omtl.tables.cells import description_of, each_cell, first_cell, only, planned
 from omtl.tables.layout import Layout, counts, lay_out, plural, show
 from omtl.tables.notes import notes
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells, record
 from omtl.tables.published_results import (
+    MACHINE,
     PublishedRun,
+    as_json,
+    folder_for,
     runs_of,
+    stem_of,
     with_published_times,
     with_results,
-)
-from omtl.tables.request import AUTO, Request
-from omtl.tables.scoring import scored
-from omtl.tables.settled import play_until_settled
-from omtl.tables.writing import (
-    folder_for,
-    stem_of,
-    write_machine,
     write_rows,
     write_table,
 )
+from omtl.tables.request import AUTO, Request
+from omtl.tables.scoring import play_until_settled, scored
+from omtl.util.files import write_whole
+from omtl.util.host import host
 from omtl.util.paths import RESULTS
 
 
@@ -122,6 +126,47 @@ class TableRun:
         return paths
 
 
+def write_machine(
+    cells: pd.DataFrame, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
+) -> Path:
+    """Write a table's duration, machine and commit to a file that git ignores; return its path.
+
+    They differ between runs. The file says by which run most of the table's units were computed:
+    the last one, or the one that it said before, if that computed the very same units. So a run
+    from the store erases nothing, and records about units of earlier code are dropped.
+
+    Parameters
+    ----------
+    cells : DataFrame
+    folder : Path
+    took : mapping of str to float
+        Duration of each unit in seconds, by key, whichever run computed it.
+    last_run : mapping
+        Facts about the last run.
+    """
+    path = folder / f"{by_reading(stem_of(cells), first_cell(cells).reading)}.{MACHINE}"
+    units = hashlib.sha256("".join(sorted(took)).encode()).hexdigest()
+    runs = [last_run] if last_run["units_computed"] else []
+    with suppress(FileNotFoundError, ValueError):
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        if earlier.get("units_sha256") == units and earlier["computed_by"]:
+            runs.append(earlier["computed_by"])
+    facts = {
+        "units": len(took),
+        "seconds": round(sum(took.values()), 3),
+        "seconds_of": {
+            f"{cell.algorithm} on {cell.dataset}": round(cell.seconds, 3)
+            for cell in each_cell(cells)
+        },
+        "units_sha256": units,
+        "last_run": last_run,
+        "host": host(),
+        "computed_by": max(runs, key=lambda run: run["units_computed"], default=None),
+    }
+    write_whole(path, as_json(facts, 2) + "\n")
+    return path
+
+
 def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the outcomes of the claims that a table's cells decide."""
     of = description_of(cells)
@@ -136,7 +181,7 @@ def play_table(name: str, request: Request, cell: str | None = None) -> TableRun
     name : str
     request : Request
     cell : str, optional
-        The name of the only cell to play (`omtl.reproduction.explain.cell_names_in`).
+        The name of the only cell to play (`omtl.tables.cells.cell_names_in`).
 
     Raises
     ------

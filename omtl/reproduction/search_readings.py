@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,17 +24,16 @@ from omtl.experiment.config import options, paper_file, paper_files
 from omtl.experiment.descriptions import BLIND, READINGS, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
-from omtl.measures.metrics import METRICS
 from omtl.tables.cells import description_of, places_in, planned, with_columns
 from omtl.tables.placebo_test import FARTHEST, SEARCHED, write_placebo_test
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN, suspects
+from omtl.tables.published_results import folder_for
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.tables.verdict import JUDGED, OURS, TIMING
-from omtl.tables.writing import folder_for
+from omtl.tables.verdict import JUDGED, OURS, TIMING, shares_of_scale
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, CONF, EXPERIMENTS, RESULTS
@@ -57,8 +56,7 @@ CERTAINTY = 2.0
 """An answer is changed only if the distance falls by so many standard errors over the repeats."""
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """A reading of one column, and how far our numbers are from the published.
 
     `distances` has one number per repeat: the mean over a column's cells of the distance as a share
@@ -82,8 +80,7 @@ class Trial:
         }
 
 
-@dataclass(frozen=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """What a search of a table's readings gave.
 
     Parameters
@@ -347,18 +344,14 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
-    paper = describe("table", table).paper
-    reading = Reading(name="trial", paper=paper, answers=answers)
+    reading = Reading(name="trial", paper=describe("table", table).paper, answers=answers)
     plan = compared_cells(planned(table, request, reading, plays=1), column)
     cells = scored(plan, request.store, play_cells(plan, request).failed)
     run = cells[cells["n_repeats"] > 0]
     if run.empty:
         raise UserError(f"{table}: no cell of {column} could be run: {cells['why'].iat[0]}")
-    printed = [float(mean) for mean in run["published_mean"]]
-    gaps = [
-        np.abs((values - mean) / METRICS[metric].scale(mean))
-        for values, mean, metric in zip(run["values"], printed, run["metric"], strict=True)
-    ]
+    away = np.stack(list(run["values"])) - run["published_mean"].to_numpy(float)[:, np.newaxis]
+    gaps = np.abs(shares_of_scale(away, run["scale"].to_numpy()[:, np.newaxis]))
     distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
     numbers = run[["algorithm", "task", "metric", "ours_mean"]].itertuples(index=False, name=None)
     return Trial(column, answers, distances, Counter(cells["verdict"]), list(numbers))

@@ -220,7 +220,7 @@ def _replayed(cell: Any, repeat: int, done: Mapping[str, Result]) -> tuple[float
         return [done.get(unit.key) or compute(unit)]  # which raises what had kept it from that
 
     results = combined([play(one) for one in alternatives_of(cell)])
-    tuning = None if cell.tuned_by is None else play(cell.tuned_by)
+    tuning = [] if cell.tuned_by is None else play(cell.tuned_by)
     chosen = chosen_for(cell, results, tuning)
     [value] = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
     own_draw = cell.experiment.unit(cell.seed, repeat).draw != 0

@@ -11,11 +11,18 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.explain import cell_names_in, command_of_cell, why_of
+from omtl.reproduction.explain import command_of_cell, why_of
 from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import code, plain, short, slug
-from omtl.tables.cells import ALL_TASKS, each_cell, place_of, places_in, planned
+from omtl.tables.cells import (
+    ALL_TASKS,
+    cell_names_in,
+    each_cell,
+    place_of,
+    places_in,
+    planned,
+)
 from omtl.tables.layout import layout_lines, mark_of, plural, subtitle_of, with_texts
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results

@@ -82,7 +82,7 @@ def agreement(cells: pd.DataFrame) -> dict[str, float] | None:
     Parameters
     ----------
     cells : DataFrame
-        Of `omtl.tables.scoring.judged`.
+        Of `omtl.tables.verdict.judged`.
     """
     judged = judged_cells(cells)
     if judged.empty:

@@ -1,11 +1,12 @@
 """A table as one frame: a row is a cell, and each stage adds columns.
 
 `planned` gives the cells with their experiments, `omtl.tables.scoring.played` our numbers,
-`omtl.tables.scoring.judged` the verdicts, and `omtl.tables.writing.as_rows` the rows of the CSV.
+`omtl.tables.verdict.judged` the verdicts, and `as_rows` the rows of the CSV.
 """
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -16,13 +17,13 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import check_names
+from omtl.experiment.schema import check_names, did_you_mean
 from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Experiment, Names
 from omtl.measures.metrics import METRICS
 from omtl.tables.plan import describe, published, refuse_wrong_questions, rule_of
 from omtl.tables.request import Request
-from omtl.tables.verdict import OURS, TIMING
+from omtl.tables.verdict import OURS, QUANTITIES, TIMING
 from omtl.util.errors import UserError
 
 PLACE = ["dataset", "algorithm", "task", "metric"]
@@ -196,6 +197,42 @@ def description_of(cells: pd.DataFrame) -> TableDescription:
     return describe("table", first_cell(cells).table)
 
 
+def cell_names_in(cells: pd.DataFrame) -> list[str]:
+    """Return the names of a table's cells.
+
+    A name is ``<algorithm> on <data set>``, with the task where it is of one, and with the metric
+    where the table has several: ``OSMTL-e on Landmine Detection, auc``.
+    """
+    several = cells["metric"].nunique() > 1
+    return [
+        ", ".join(
+            [
+                f"{cell.algorithm} on {cell.dataset}",
+                *([] if cell.task == ALL_TASKS else [cell.task]),
+                *([cell.metric] if several else []),
+            ]
+        )
+        for cell in each_cell(cells)
+    ]
+
+
+def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the cell of a table that has a name.
+
+    Raises
+    ------
+    UserError
+        If there is no cell of that name.
+    """
+    names = cell_names_in(cells)
+    folded = [one.casefold() for one in names]
+    if name.casefold() not in folded:
+        table, hint = first_cell(cells).table, did_you_mean(name, names, cutoff=0.3)
+        raise UserError(f"{table} has no cell {name!r}{hint}; `omtl explain {table}` lists them")
+    found = name if name in names else names[folded.index(name.casefold())]
+    return cells.iloc[[names.index(found)]]
+
+
 def alternatives_of(cell: Any) -> tuple[Experiment, ...]:
     """Return all experiments that may provide a cell's number, its own first."""
     return cell.experiment, *cell.alternatives
@@ -204,3 +241,78 @@ def alternatives_of(cell: Any) -> tuple[Experiment, ...]:
 def is_searched(cell: Any) -> bool:
     """Whether the grid of a cell is large enough to be searched."""
     return cell.search is not None and len(cell.experiment.points) >= cell.search.from_points
+
+
+NUMBERS = ("ours_mean", "ours_std", *QUANTITIES, "shuffle_std", "spread_ratio", "spread_p")
+"""Columns of `as_rows` with four decimals."""
+
+ROWS = (
+    *("table", *PLACE, "reading", "selection"),
+    *("published_mean", "published_std", "published_spread", "published_repeats"),
+    *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict", "interval"),
+    *("shuffle_std", "spread_ratio", "spread_p", "params", "data_sha256"),
+)
+"""Columns of ``results/reproduced/<id>.csv`` (`omtl.tables.verdict.judged` has what they are)."""
+
+OF_REPEATS = ["table", *PLACE, "reading", "seed"]
+"""Columns that the repeats of a cell share."""
+
+
+def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
+
+    A cell that diverged has its repeats and parameters, but no number.
+    """
+    was_run = cells["n_repeats"] > 0
+    has_number = was_run & (cells["diverged"] == 0)
+    numbers = {
+        name: cells[name].map(lambda x: "" if pd.isna(x) else f"{x:.4f}").where(has_number, "")
+        for name in NUMBERS
+    }
+    params = cells["params"].map(lambda chosen: json.dumps(chosen, sort_keys=True))
+    rows = cells.assign(
+        selection=[rule.name for rule in cells["rule"]],
+        published_spread=cells["published_spread"].where(cells["published_std"] != "", ""),
+        published_repeats=cells["published_repeats"]
+        .astype(str)
+        .where(cells["published_mean"] != "", ""),
+        params=params.where(was_run, ""),
+        **numbers,
+    )
+    return rows[list(ROWS)].astype(str)
+
+
+COUNTED = ("published_repeats", "n_repeats", "n_draws")
+"""Columns of a table's rows that are whole numbers."""
+
+
+def with_numbers(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a table's rows, which are text as in the CSV, with numbers where they are numbers.
+
+    Missing numbers are null; counts are integers.
+    """
+    made = rows.copy()
+    for name in ("published_mean", "published_std", *NUMBERS, *COUNTED):
+        if name in rows:
+            known = pd.to_numeric(rows[name].replace("", None))
+            made[name] = known.astype("Int64" if name in COUNTED else "float64")
+    return made
+
+
+def raw_repeats(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per cell that was run: its numbers in all repeats, in full precision.
+
+    The numbers stand in the column `values`, with spaces between them.
+    """
+    was_run = cells[cells["n_repeats"] > 0]
+    joined = [" ".join(map(repr, values.tolist())) for values in was_run["values"]]
+    return was_run[OF_REPEATS].assign(values=joined)
+
+
+def long_repeats(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per repeat of each cell that was run, in full precision."""
+    was_run = cells[cells["n_repeats"] > 0][[*OF_REPEATS, "values"]]
+    numbers = [{"repeat": range(values.size)} for values in was_run["values"]]
+    rows = with_columns(was_run, numbers).explode(["repeat", "values"], ignore_index=True)
+    rows = rows.rename(columns={"values": "value"})[[*OF_REPEATS, "repeat", "value"]]
+    return rows.astype({"repeat": int, "value": float})

@@ -113,7 +113,7 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
     Parameters
     ----------
     cells : DataFrame
-        Of `omtl.tables.scoring.judged`.
+        Of `omtl.tables.verdict.judged`.
     notes : list of str
         What else stands below the table (`omtl.tables.notes.notes`).
     """

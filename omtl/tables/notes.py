@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from omtl.compute.store import pulled_note
-from omtl.experiment.config import options
-from omtl.experiment.descriptions import LITERAL, READINGS, TableDescription
+from omtl.experiment.config import options, paper_file
+from omtl.experiment.descriptions import FILES, LITERAL, READINGS, Diagnosis, TableDescription
 from omtl.experiment.readings import Reading
+from omtl.experiment.schema import State, check_names, file_state, read_file
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test
 from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
-from omtl.tables.diagnosis import diagnosis_of
 from omtl.tables.layout import plural
+from omtl.tables.plan import describe, known_readings, row_labels
 from omtl.tables.proofread import by_row, suspects
-from omtl.tables.settled import ALL_PLAYED, ERROR, SETTLED
+from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
 from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
 
 APART = "within 10 %, but many standard errors from print"
@@ -34,7 +37,7 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
     Parameters
     ----------
     cells : DataFrame
-        Of `omtl.tables.scoring.judged`.
+        Of `omtl.tables.verdict.judged`.
     findings : sequence of str, optional
         What learners found about tasks, in place of what the cells have of it.
     """
@@ -53,6 +56,44 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
         *_same_readings(cells, of),
         *_placebo_test(cells, of),
     ]
+
+
+def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
+    """Return a paper's written diagnoses of cells that are off or far from the printed number.
+
+    They are in ``experiments/<paper>/diagnoses.yaml``.
+    """
+    path = paper_file(paper, "diagnoses.yaml")
+    return _checked(path, file_state(path)) if path.exists() else ()
+
+
+@cache  # each cell that is off asks for them
+def _checked(path: Path, _: State) -> tuple[Diagnosis, ...]:
+    entries: tuple[Diagnosis, ...] = read_file(FILES["diagnoses"], path)
+    for entry in entries:
+        table = describe("table", entry.table)
+        check_names(
+            str(path),
+            ("reading", entry.readings, known_readings()),
+            ("data set", [entry.dataset], [column.published for column in table.columns]),
+            ("algorithm", entry.algorithms, row_labels(table)),
+            ("metric", entry.metrics, METRICS),
+        )
+    return entries
+
+
+def diagnosis_of(cell: Any, paper: str) -> str:
+    """Return why a cell is off or far from the printed number; empty without a diagnosis."""
+    for entry in diagnoses(paper):
+        if (
+            entry.table == cell.table
+            and cell.reading in entry.readings
+            and cell.dataset == entry.dataset
+            and cell.algorithm in entry.algorithms
+            and cell.metric in (entry.metrics or [cell.metric])
+        ):
+            return " ".join(entry.text.split())
+    return ""
 
 
 def reason_of(cell: Any, of: TableDescription) -> str:
@@ -82,23 +123,19 @@ def notes_on_sources(cells: pd.DataFrame) -> list[str]:
 
 def _reasons(cells: pd.DataFrame, among: pd.Series | None = None) -> list[str]:
     """Return why some cells are missing, diverged, off or apart, one note for each reason."""
-    of = description_of(cells)
-    asked = cells if among is None else cells[among]
-    reasons = pd.Series([reason_of(cell, of) for cell in each_cell(asked)], index=asked.index)
-    return [
-        f"{_places(group, cells)} — {reason}"
-        for reason, group in asked.groupby(reasons, sort=False)
-        if reason
-    ]
+    of, asked = description_of(cells), cells if among is None else cells[among]
+    return _by_text(asked, [reason_of(cell, of) for cell in each_cell(asked)], cells)
 
 
 def _pulled(cells: pd.DataFrame) -> list[str]:
     """Return which cells have units that others computed, a note for each source."""
-    return [
-        f"{_places(group, cells)} — {pulled_note([str(source)])}"
-        for source, group in cells.groupby("pulled_from", sort=False)
-        if source
-    ]
+    return _by_text(cells, [pulled_note([source]) for source in cells["pulled_from"]], cells)
+
+
+def _by_text(some: pd.DataFrame, texts: list[str], cells: pd.DataFrame) -> list[str]:
+    """Return each text that is said of some cells, after their places among all cells."""
+    groups = some.groupby(pd.Series(texts, some.index, dtype=str), sort=False)
+    return [f"{_places(group, cells)} — {text}" for text, group in groups if text]
 
 
 def _repeats(cells: pd.DataFrame) -> list[str]:
@@ -140,27 +177,22 @@ def _better_than_all(cells: pd.DataFrame, of: TableDescription) -> list[str]:
     They are compared with our runs of the paper's algorithms; the best printed number is given too.
     Only the table's main metric counts, if it is not a time, and only complete columns.
     """
-    metric = METRICS[of.metric]
-    if not metric.compares:
-        return []
-    digits = of.digits_of(metric.name)
-    advantages = []
-    main = cells[cells["metric"] == metric.name]
+    metric, digits, advantages = METRICS[of.metric], of.digits_of(of.metric), []
+    main = cells[(cells["metric"] == metric.name) & metric.compares]
+    main = main.assign(cost=metric.sign * main["ours_mean"])
     for (dataset, task), column in main.groupby(["dataset", "task"], sort=False):
-        theirs = column[column["kind"] != OURS]
+        is_ours = column["kind"] == OURS
+        theirs = column[~is_ours]
         if theirs.empty or not theirs["n_repeats"].all():
             continue
-        best = min(each_cell(theirs), key=lambda cell: metric.sign * cell.ours_mean)
+        best = theirs.iloc[theirs["cost"].argmin()]
         best_printed = min(theirs["published_mean"], key=lambda mean: metric.sign * float(mean))
-        ours = column[(column["kind"] == OURS) & (column["n_repeats"] > 0)]
-        better = ours[metric.sign * ours["ours_mean"] < metric.sign * best.ours_mean]
-        if len(better):
+        better = column[is_ours & (column["cost"] < best["cost"])]
+        named = [f"{c.algorithm} {c.ours_mean:.{digits}f}" for c in each_cell(better)]
+        if named:
             place = dataset if task == ALL_TASKS else f"{dataset} {task}"
-            named = [f"{c.algorithm} {c.ours_mean:.{digits}f}" for c in each_cell(better)]
-            against = (
-                f"{best.algorithm} {best.ours_mean:.{digits}f}, best as printed {best_printed}"
-            )
-            advantages.append(f"{place}: {', '.join(named)} ({against})")
+            against = f"{best['algorithm']} {best['ours_mean']:.{digits}f}, best as printed "
+            advantages.append(f"{place}: {', '.join(named)} ({against}{best_printed})")
     line = "baselines of ours that are better than every algorithm of the paper as we ran it"
     return [f"{line} — {'; '.join(advantages)}"] if advantages else []
 

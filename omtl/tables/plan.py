@@ -21,6 +21,7 @@ from omtl.experiment.readings import Reading, check_questions, questions
 from omtl.experiment.schema import State, check_names, choose, file_state, read_file, typed
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
+from omtl.util.providers import providers
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -30,6 +31,14 @@ def descriptions(kind: str) -> dict[str, Path]:
     ----------
     kind : {"table", "figure"}
     """
+    folders = [provider.experiments for provider in providers()]
+    seen = [path for folder in folders for path in (folder, *folder.glob("*"))]
+    return _descriptions(kind, tuple((path, file_state(path)) for path in seen))
+
+
+@lru_cache
+def _descriptions(kind: str, _: tuple[tuple[Path, State], ...]) -> dict[str, Path]:
+    """Return the files that describe tables or figures, while the papers' folders are the same."""
     prefix = {"table": "table", "figure": "fig"}[kind]
     return {f"{path.parent.name}-{path.stem}": path for path in paper_files(f"{prefix}*.yaml")}
 
@@ -111,7 +120,13 @@ def refuse_wrong_questions(paper: str) -> None:
 
 def published(table: str) -> list[dict[str, str]]:
     """Return the published numbers of a table, as printed, in the paper's order."""
-    with published_file(table).open(encoding="utf-8", newline="") as file:
+    path = published_file(table)
+    return _published(path, file_state(path))
+
+
+@lru_cache
+def _published(path: Path, _: State) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -4,12 +4,13 @@ A grid that is too large to play in full is searched by successive halving: each
 remaining points in a few repeats, on the whole stream or its first part, and keeps the best; the
 points remaining after the last rung are played like any grid, which has that one stage only. The
 remaining points follow from stored units alone, so an interrupted search resumes, and always ends
-the same way.
+the same way. What a search loses is the difference of the numbers that the two grids end with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,22 @@ import pandas as pd
 from omtl.compute.engine import Outcome, run_units
 from omtl.compute.store import CachedStore, Store
 from omtl.experiment.selection import costs
+from omtl.experiment.specs import SearchSpec
 from omtl.experiment.unit import Experiment, Result, Unit
-from omtl.tables.cells import alternatives_of, each_cell, is_searched
+from omtl.measures.metrics import METRICS
+from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
 from omtl.tables.request import Request
+from omtl.util.errors import UserError
 
 RECORD = ("table", "dataset", "algorithm", "reading", "share", "repeats", "n_points", "points")
 """Columns of the record of a search."""
+
+COST = (
+    *("table", "dataset", "algorithm", "reading", "plays_full", "plays_search"),
+    *("error_full", "error_search", "difference", "chosen_full", "chosen_search"),
+)
+"""Columns of the cost of a search."""
+
 
 Load = Callable[[list[Unit]], list[Result]]
 """Returns the stored results among those of the units."""
@@ -115,13 +126,9 @@ def units_of(cells: pd.DataFrame, load: Load = lambda _: [], every: bool = False
     every : bool
         Whether to return those of the stages before the last one, too.
     """
-    first: Iterable[Any] = {
-        tuple(map(id, (*alternatives_of(cell), cell.tuned_by, cell.rule, cell.search))): cell
-        for cell in each_cell(cells)
-    }.values()  # tasks and metrics share their experiments
     units = [
         unit
-        for cell in first
+        for cell in each_cell(cells)
         for stage in stages(cell, load)[0 if every else -1 :]
         for unit in _units_at(cell, stage)
     ]
@@ -141,13 +148,64 @@ def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
         The store, how to compute, and whether slow cells are included.
     """
     cells = cells if request.slow else cells[cells["too_slow"] == ""]
-    outcome, asked = Outcome(), set[str]()
-    while True:
+    units, asked = units_of(cells, CachedStore(request.store)), set[str]()
+    outcome = run_units(units, request.store, request.parallel)
+    while any(map(is_searched, each_cell(cells))):
         # Requested units are stored now, or have failed and would fail again.
-        units = [
-            unit for unit in units_of(cells, CachedStore(request.store)) if unit.key not in asked
-        ]
-        if not units:
-            return outcome
-        outcome.add(run_units(units, request.store, request.parallel))
         asked |= {unit.key for unit in units}
+        needed = units_of(cells, CachedStore(request.store))
+        units = [unit for unit in needed if unit.key not in asked]
+        if not units:
+            break
+        outcome.add(run_units(units, request.store, request.parallel))
+    return outcome
+
+
+def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.DataFrame:
+    """Return the cost of a search for a table whose large grids are played in full.
+
+    There is one row per data set and algorithm with a large grid: the number of plays of the whole
+    stream for the full grid and for the search, and the resulting error rates: over all tasks, or
+    of the worst one if the rule minimises that.
+    """
+    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": search}
+    names = [{"name": experiment.algorithm.name} for experiment in cells["experiment"]]
+    whole = with_columns(cells, [same_for_all | name for name in names])
+    whole = whole[[is_searched(cell) for cell in each_cell(whole)]]
+    rows = []
+    for _, same in whole.groupby(["dataset", "name"], sort=False):
+        both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
+        outcome = play_cells(both, request)
+        if outcome.failed:
+            raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
+        full, halved = each_cell(both)
+        rows.append(_cost(full, halved, CachedStore(request.store)))
+    return pd.DataFrame(rows, columns=COST)
+
+
+def _cost(full: Any, halved: Any, load: CachedStore) -> tuple[Any, ...]:
+    """Return the row of a cell played in full and searched, whose units are stored."""
+    n_tasks = load(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
+    minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)
+
+    def end(cell: Any) -> tuple[float, dict[str, Any]]:
+        """Return the error rate at the point that the rule chooses, and the point."""
+        results = load(cell.experiment.repeats(cell.seed, cell.asked_repeats))
+        point = int(np.argmin(costs(results, cell.rule)))
+        rates = [
+            [METRICS["error"].of(result.arrays, point, task) for task in minimised]
+            for result in results
+        ]
+        return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
+
+    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, load)[0])
+    plays = sum(
+        experiment.protocol.share * repeats * len(experiment.points)
+        for experiment, repeats, _ in stages(halved, load)
+    )
+    return (
+        *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),
+        *(len(full.experiment.points) * full.asked_repeats, round(plays)),
+        *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
+        *(json.dumps(best), json.dumps(chosen)),
+    )

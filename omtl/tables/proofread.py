@@ -24,6 +24,7 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, Place, place_of
 from omtl.tables.plan import describe, descriptions, published
+from omtl.tables.verdict import unit_of
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, write_all
 
@@ -139,11 +140,6 @@ def _repeats(
 
 
 # Numbers that cannot be
-
-
-def unit_of(number: str) -> float:
-    """Return one unit of the last printed digit."""
-    return 10.0 ** -len(number.partition(".")[2])
 
 
 def count_is_possible(mean: str, std: str, runs: int, most: int, errors: bool = False) -> bool:

@@ -1,10 +1,11 @@
-"""The results in ``results/reproduced``, read without the store."""
+"""The files of tables in ``results/``: writing them, and reading them without the store."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,22 +16,153 @@ import pandas as pd
 
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import READINGS, by_reading, by_rule
+from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
+from omtl.tables.agreement import agreement_rows, trend_rows
 from omtl.tables.cells import (
     Place,
     alternatives_of,
+    as_rows,
     description_of,
     each_cell,
     first_cell,
     place_of,
     places_in,
+    raw_repeats,
     with_columns,
 )
+from omtl.tables.layout import Layout, claims_markdown, counts, layout_markdown
 from omtl.tables.request import Request
-from omtl.tables.scoring import NOTHING, judged, printed_of, scored, std_of
-from omtl.tables.verdict import spreads
-from omtl.util.paths import ROOT, results_to_read
-from omtl.util.result_files import rows_in, text_of
+from omtl.tables.scoring import NOTHING, scored
+from omtl.tables.verdict import judged, spread_tests
+from omtl.util.host import host
+from omtl.util.paths import RESULTS, ROOT, results_to_read
+from omtl.util.result_files import as_csv, read_csv, rows_in, text_of, write_all, write_csv
+
+
+def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Path:
+    """Return the folder for results: full runs are kept in git, shorter ones are not.
+
+    Shorter runs share a folder, except those `apart`, whose files have the same names as tables'.
+    """
+    if full:
+        return RESULTS / kind
+    return RESULTS / "partial" / kind if apart else RESULTS / "partial"
+
+
+def write_rows(path: Path, rows: pd.DataFrame, reading: str = "") -> None:
+    """Write rows to a CSV file, replacing those of the same reading; other rows are kept.
+
+    Those of `reading` are replaced even by none.
+    """
+    if path.exists():
+        earlier = read_csv(path)
+        earlier = earlier[~earlier["reading"].isin([reading, *rows["reading"]])]
+        rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
+    readings = dict.fromkeys([*READINGS, *sorted(set(rows["reading"]))])
+    rows = pd.concat([rows[rows["reading"] == name] for name in readings])
+    write_csv(path, rows)
+
+
+GROUPS = ("algorithm", "dataset", "protocol", "network")
+"""The configs of an experiment."""
+
+
+def describe_cells(cells: pd.DataFrame, reading: Reading) -> dict[str, Any]:
+    """Return what determines a table: its reading, and each resolved config once.
+
+    `experiments` has, for each cell, the indices of its configs in the lists of `configs`.
+    Nothing here depends on the clock; the CPU is named because the bits depend on it.
+    """
+    configs: dict[str, list[Any]] = {group: [] for group in GROUPS}
+
+    def number(group: str, spec: Any) -> int:
+        config = None if spec is None else spec.as_mapping()
+        if config not in configs[group]:
+            configs[group].append(config)
+        return configs[group].index(config)
+
+    experiments = {}
+    for algorithm, dataset, one in cells[["algorithm", "dataset", "experiment"]].to_numpy():
+        experiments[f"{algorithm} on {dataset}"] = {
+            **{group: number(group, getattr(one, group)) for group in GROUPS},
+            **{"plays": one.plays, "drawn": one.drawn},
+        }
+    asked, pulled = first_cell(cells), sorted(set(cells["pulled_from"]) - {""})
+    return {
+        **{"table": asked.table, "reading": reading.as_mapping(), "verdicts": counts(cells)},
+        **{"repeats": int(cells["asked_repeats"].max()), "seed": int(asked.seed)},
+        **{"selection": asked.selection, "cpu": host()["cpu"]},
+        **({"pulled_from": pulled} if pulled else {}),
+        **{"configs": configs, "experiments": experiments},
+    }
+
+
+def as_json(value: Any, depth: int) -> str:
+    """Return a value as JSON, down to a depth with one entry per line."""
+    if not depth or not value or not isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(as_json(one, depth - 1) for one in value) + "\n]"
+    entries = (f"{json.dumps(name)}: {as_json(one, depth - 1)}" for name, one in value.items())
+    return "{\n" + ",\n".join(entries) + "\n}"
+
+
+def stem_of(cells: pd.DataFrame) -> str:
+    """Return the file name of a table's cells under all readings, without suffix."""
+    own = description_of(cells)
+    return by_rule(own.id, first_cell(cells).selection, own.selection)
+
+
+def write_table(
+    cells: pd.DataFrame,
+    layout: Layout,
+    claims: pd.DataFrame,
+    folder: Path,
+    meta: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write a table's csv, md, raw repeats and meta.json, its trends, agreement and claims.
+
+    Returns the paths. The csv files hold the rows of all readings that were run: those of
+    the present one are replaced, the others kept. The other files are of the present
+    reading, and carry its name unless it is the one that comes closest.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.verdict.judged`.
+    layout : Layout
+        What the Markdown shows.
+    claims : DataFrame
+        The outcomes of the claims that the table decides.
+    folder : Path
+    meta : mapping, optional
+        What determined the table when it was run; by default what the cells say.
+    """
+    reading = first_cell(cells).reading
+    of_all = {
+        "csv": as_rows(cells),
+        "trends.csv": trend_rows(cells),
+        "agreement.csv": agreement_rows(cells, layout.agreement),
+        "claims.csv": claims,
+    }
+    config = Reading.of(description_of(cells).paper, reading)
+    of_this = {
+        "md": layout_markdown(layout) + claims_markdown(claims),
+        "repeats.csv": as_csv(raw_repeats(cells)),
+        "meta.json": as_json(meta or describe_cells(cells, config), 3) + "\n",
+    }
+    shared = {folder / f"{stem_of(cells)}.{form}": rows for form, rows in of_all.items()}
+    for path, rows in shared.items():
+        write_rows(path, rows, reading)
+    stem = by_reading(stem_of(cells), reading)
+    own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
+    return [*shared, *own]
+
+
+MACHINE = "machine.json"
+"""Suffix of files with a run's duration and machine, which git ignores."""
+
 
 SHOWN_READINGS = tuple(reversed(tuple(READINGS)))
 """The standard readings in display order; others follow."""
@@ -89,7 +221,7 @@ class PublishedRun:
     @property
     def machine(self) -> dict[str, Any]:
         """The run's duration and machine; empty if it was run elsewhere."""
-        return json.loads(self.text("machine.json") or "{}")
+        return json.loads(self.text(MACHINE) or "{}")
 
     @cached_property
     def experiments(self) -> dict[str, dict[str, Any]]:
@@ -148,49 +280,53 @@ def published_run(cells: pd.DataFrame, request: Request) -> PublishedRun | None:
 
 
 def with_results(cells: pd.DataFrame, run: PublishedRun) -> pd.DataFrame:
-    """Return planned cells with our numbers and verdicts from a run in ``results/``."""
+    """Return planned cells with our numbers and verdicts from a run in ``results/``.
+
+    The deviations over shuffles of one draw of the data are those of its rows.
+    """
     rows = {place_of(row): row for row in run.rows}
     found = [
         _from_row(cell, rows.get(place), run.repeats.get(place), run)
         for cell, place in zip(each_cell(cells), places_in(cells), strict=True)
     ]
-    of_shuffles = ("shuffle_std", "spread_ratio", "spread_p")
-    printed_spread = [{name: one.pop(name) for name in of_shuffles} for one in found]
-    return with_columns(judged(with_columns(cells, found)), printed_spread)
+    cells = judged(with_columns(cells, found))
+    given = pd.DataFrame([rows.get(place, {}) for place in places_in(cells)], cells.index)
+    given = given.reindex(columns=["published_spread", *OF_SHUFFLES])
+    numbers = given[[*OF_SHUFFLES]].apply(pd.to_numeric)
+    drawn = np.array([one.drawn for one in cells["experiment"]], dtype=bool)
+    of_draws = spread_tests(cells, numbers["shuffle_std"], cells["published_repeats"])["spread_p"]
+    again = np.where(drawn, of_draws, cells["spread_p"])  # under what the ± means now
+    is_other = numbers["spread_p"].notna() & (
+        given["published_spread"] != cells["published_spread"]
+    )
+    numbers["spread_p"] = np.where(is_other, again, numbers["spread_p"])
+    was_run = cells["n_repeats"] > 0
+    kept = {name: np.where(was_run, numbers[name], cells[name]) for name in OF_SHUFFLES}
+    return cells.assign(**kept)
+
+
+OF_SHUFFLES = ("shuffle_std", "spread_ratio", "spread_p")
+"""Columns of a table's rows about shuffles of one draw, whose repeats need not be published."""
 
 
 def _from_row(
     cell: Any, row: dict[str, str] | None, values: np.ndarray | None, run: PublishedRun
 ) -> dict[str, Any]:
-    """Return the columns of `omtl.tables.scoring.played` of a cell, with those of its shuffles."""
+    """Return the columns of `omtl.tables.scoring.played` of a cell."""
     found = {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING}
     if row is None or values is None:
-        nothing = {"shuffle_std": 0.0, "spread_ratio": np.nan, "spread_p": np.nan}
-        return {**found, **nothing, "why": cell.too_slow or "no result in results/ has it"}
+        return {**found, "why": cell.too_slow or "no result in results/ has it"}
     algorithm = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
     for one in alternatives_of(cell):
         if one.algorithm.name == algorithm.get("name"):  # the best one was chosen
             found |= {"experiment": one, "alternatives": ()}
-    diverged = 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst))
-    ratio, p, shuffle_std = (row.get(name) for name in ("spread_ratio", "spread_p", "shuffle_std"))
-    if ratio and p and row["published_spread"] != cell.published_spread:
-        drawn = cell.experiment.drawn
-        std, count = (
-            (float(shuffle_std or 0), cell.published_repeats)
-            if drawn
-            else (std_of(values), values.size)
-        )
-        tested = spreads(printed_of(cell), std, count)
-        p = str(tested[1]) if tested else ""
     return {
         **found,
         "values": values,
+        "shuffles": values,
         "params": json.loads(row["params"]),
         "data_sha256": row["data_sha256"],
-        "diverged": diverged,
-        "shuffle_std": float(shuffle_std or 0.0),
-        "spread_ratio": float(ratio) if ratio and p else np.nan,
-        "spread_p": float(p) if ratio and p else np.nan,
+        "diverged": 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst)),
     }
 
 
@@ -219,7 +355,7 @@ def stored_or_published(
     Returns
     -------
     cells : DataFrame
-        Of `omtl.tables.scoring.judged`.
+        Of `omtl.tables.verdict.judged`.
     run : PublishedRun or None
         The run in ``results/`` that the numbers are of; None if they come from the store.
     """

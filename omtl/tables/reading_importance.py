@@ -138,10 +138,10 @@ def page(
         "that was tried only where others were already made tells its share there.",
         "",
     ]
-    rows = zip(parts.index, parts.to_numpy(), strict=True)
-    lines += markdown_table(
-        ["choice", *parts.columns], ([name, *map(_percent, row)] for name, row in rows)
+    percent = (
+        (100.0 * parts).round().map(lambda share: "" if np.isnan(share) else f"{int(share)} %")
     )
+    lines += markdown_table(["choice", *parts.columns], percent.reset_index().to_numpy().tolist())
     for name in parts.index.drop(REST, errors="ignore"):
         lines += ["", _choice(name, asked[name], chosen)]
     lines += ["", "## The readings that reproduce most", ""]
@@ -172,7 +172,3 @@ def _choice(name: str, question: Question, chosen: Mapping[str, Mapping[str, str
         f"**{name}.** {question.asks} The paper: {question.says}. Literal: `{literal}`; "
         f"{'; '.join(taken)}; of {', '.join(offered)}.{found}"
     )
-
-
-def _percent(share: float) -> str:
-    return "" if np.isnan(share) else f"{round(100.0 * share)} %"

@@ -21,7 +21,7 @@ from omtl.tables import plan
 from omtl.util.errors import UserError
 
 AUTO: Literal["auto"] = "auto"
-"""As many repeats as each verdict needs (`omtl.tables.settled`)."""
+"""As many repeats as each verdict needs (`omtl.tables.scoring.play_until_settled`)."""
 
 
 def rule_without_hindsight(own: str, reading: Reading | None = None) -> str:

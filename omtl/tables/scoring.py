@@ -1,30 +1,47 @@
-"""Our number for each cell of a table, from the store alone, and its verdict."""
+"""Our number for each cell of a table, from the store alone, and its verdict.
+
+It takes as many repeats as are asked for, or as the verdicts need (``--repeats auto``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from omtl.compute.engine import Failure, why_lacking
+from omtl.compute.engine import Failure, Outcome, why_lacking
 from omtl.compute.store import PULLED_FROM, CachedStore, Store
 from omtl.experiment.selection import as_played, is_without_hindsight, plays_a_path, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS, Metric
+from omtl.measures.sequential import reach_of_rest
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
-from omtl.tables.play import left_by_search
-from omtl.tables.verdict import MISSING, OURS, VALUE, PrintedNumber, difference, judge, spreads
+from omtl.tables.play import left_by_search, play_cells
+from omtl.tables.request import Request
+from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
 from omtl.util.errors import UserError
-
-QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
-"""The columns with the quantities of a verdict (`omtl.tables.verdict.Difference`)."""
 
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are the same for all points."""
+
+ERROR = 0.01
+"""Allowed probability that a cell's verdict would be another one with all repeats."""
+
+FIRST = 3
+"""Number of plays before anything is decided."""
+
+GROWTH = 1.5
+"""How many times as many repeats are played before it is looked at again."""
+
+SETTLED, ALL_PLAYED = "settled", "all played"
+NOT_PLAYED, WITH_THE_OTHERS = "not played", "with the others"
+"""Why a cell was played no further (column ``stopped``)."""
+
 
 Points = Sequence[Mapping[str, Any]]
 
@@ -132,20 +149,14 @@ def combined(parts: Sequence[Sequence[Result]]) -> list[Result]:
     return joined
 
 
-def points_of(cell: Any) -> list[dict[str, Any]]:
-    """Return the points that a cell's number is chosen from: of all its alternatives."""
-    return [point for one in alternatives_of(cell) for point in one.points]
-
-
-def chosen_for(
-    cell: Any, results: Sequence[Result], tuning: Sequence[Result] | None = None
-) -> np.ndarray:
+def chosen_for(cell: Any, results: Sequence[Result], tuning: Sequence[Result] = ()) -> np.ndarray:
     """Return the point that a cell's rule chooses for each repeat.
 
     The rule uses the cell's own results, or those of the experiment that it is ``tuned_by``.
     """
-    points, drawn = points_of(cell), cell.experiment.drawn
-    if cell.tuned_by is None or tuning is None:
+    points = [point for one in alternatives_of(cell) for point in one.points]
+    drawn = cell.experiment.drawn
+    if cell.tuned_by is None or not tuning:
         return choose_points(results, points, cell.rule, drawn)
     others, names = cell.tuned_by.points, list(cell.tuned_by.algorithm.grid)
     wanted = [others[p] for p in choose_points(tuning, others, cell.rule, drawn)]
@@ -192,11 +203,20 @@ def played(
         is then the metric's worst.
     """
     load, faults = store if isinstance(store, CachedStore) else CachedStore(store), failed or {}
-    return with_columns(cells, [_number(cell, load, faults) for cell in each_cell(cells)])
+    return with_columns(cells, [_played(cell, load, faults) for cell in each_cell(cells)])
 
 
-def _lacking(cell: Any, why: str) -> dict[str, Any]:
-    return {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING, "why": why}
+class LackingError(Exception):
+    """Why there is no number of a cell."""
+
+
+def _played(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
+    """Return what `played` adds to a cell."""
+    try:
+        return _number(cell, load, failed)
+    except LackingError as why:
+        given = {"experiment": cell.experiment, "alternatives": cell.alternatives}
+        return {**given, **NOTHING, "why": str(why)}
 
 
 def _number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
@@ -204,21 +224,26 @@ def _number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict
 
     Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
     each repeat has its own draw, each repeat uses the alternative that the rule prefers.
+
+    Raises
+    ------
+    LackingError
+        If there is none.
     """
     cell, lacking = left_by_search(cell, load)
     if lacking:
         known = cell.too_slow or "the search is not done"
-        return _lacking(cell, why_lacking(lacking, 0, failed, known))
-    if cell.alternatives and not is_without_hindsight(cell.rule) and not cell.experiment.drawn:
-        sign = METRICS[cell.metric].sign
+        raise LackingError(why_lacking(lacking, 0, failed, known))
+    if not cell.alternatives or is_without_hindsight(cell.rule) or cell.experiment.drawn:
+        return _chosen_number(cell, load, failed)
+    sign = METRICS[cell.metric].sign
 
-        def rank(one: Any) -> float:
-            values = _chosen_number(one._replace(task=ALL_TASKS), load, failed)["values"]
-            return sign * float(values.mean()) if values.size else np.inf
+    def rank(one: Any) -> float:
+        values = _played(one._replace(task=ALL_TASKS), load, failed)["values"]
+        return sign * float(values.mean()) if values.size else np.inf
 
-        each = [cell._replace(experiment=e, alternatives=()) for e in alternatives_of(cell)]
-        cell = min(each, key=rank)
-    return _chosen_number(cell, load, failed)
+    each = [cell._replace(experiment=one, alternatives=()) for one in alternatives_of(cell)]
+    return _chosen_number(min(each, key=rank), load, failed)
 
 
 def _chosen_number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
@@ -228,43 +253,42 @@ def _chosen_number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) 
     parts = [load(units) for units in each]
     units, n_stored = [*chain(*each)], sum(map(len, parts))
     if n_stored < len(units):
-        return _lacking(cell, why_lacking(units, n_stored, failed, cell.too_slow))
-    results, tuning = combined(parts), None
+        raise LackingError(why_lacking(units, n_stored, failed, cell.too_slow))
+    results = combined(parts)
     if why := why_unmeasured(METRICS[cell.metric], results[0], cell.rule, index_of(cell.task)):
-        return _lacking(cell, why)
-    if cell.tuned_by is not None:
-        if plays_a_path(cell.rule):
-            label = cell.tuned_by.algorithm.label
-            return _lacking(cell, f"{label} chooses one point, not a path")
-        wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
-        if len(tuning := load(wanted)) < len(wanted):
-            label = cell.tuned_by.algorithm.label
-            return _lacking(cell, f"{label}, by which its parameters are chosen, is lacking")
+        raise LackingError(why)
+    tuning = _tuning_of(cell, load) if cell.tuned_by is not None else []
     chosen = chosen_for(cell, results, tuning)
     values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
-    shuffles = values
-    if cell.experiment.drawn:
-        shuffles = _number(on_one_draw(cell), load, failed)["values"]
+    drawn = cell.experiment.drawn
+    shuffles = _played(on_one_draw(cell), load, failed)["values"] if drawn else values
     places = [(one, point) for one in several for point in one.points]
     experiment, params = places[int(np.bincount(chosen).argmax())]
+    sources = {result.facts.get(PULLED_FROM, "") for result in chain(*parts, tuning)}
     return {
+        **NOTHING,
         "experiment": experiment,
         "alternatives": (),
         "values": values,
         "shuffles": shuffles,
         "params": params,
         "data_sha256": results[0].facts["data_sha256"],
-        "pulled_from": _sources_of([*chain(*parts), *(tuning or ())]),
+        "pulled_from": ", ".join(sorted(sources - {""})),
         "findings": findings_by_task(results, chosen),
         "seconds": sum(result.facts["seconds"] for result in results),
         "diverged": sum(diverged_in(results, chosen)),
-        "why": "",
     }
 
 
-def _sources_of(results: Iterable[Result]) -> str:
-    """Return where results were pulled from; empty if all were computed here."""
-    return ", ".join(sorted({result.facts.get(PULLED_FROM, "") for result in results} - {""}))
+def _tuning_of(cell: Any, load: CachedStore) -> list[Result]:
+    """Return the results by which another row chooses the parameters of a cell."""
+    label = cell.tuned_by.algorithm.label
+    if plays_a_path(cell.rule):
+        raise LackingError(f"{label} chooses one point, not a path")
+    wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
+    if len(results := load(wanted)) < len(wanted):
+        raise LackingError(f"{label}, by which its parameters are chosen, is lacking")
+    return results
 
 
 def on_one_draw(cell: Any) -> Any:
@@ -276,62 +300,99 @@ def on_one_draw(cell: Any) -> Any:
     )
 
 
-def judged(cells: pd.DataFrame) -> pd.DataFrame:
-    """Add the verdicts to cells with our numbers.
-
-    Returns
-    -------
-    DataFrame
-        With ``ours_mean`` and ``ours_std`` over ``n_repeats`` repeats, which are of ``n_draws``
-        draws of the data; the `QUANTITIES` of the difference from print, and whether it
-        ``is_apart``; the ``verdict``, and whether the ``interval`` contains print (empty where the
-        cell is not compared); our deviation over shuffles of one draw, ``shuffle_std``,
-        its ratio to the printed ±, ``spread_ratio``, and the p of an F test that they are the same,
-        ``spread_p``. What does not exist is NaN.
-    """
-    return with_columns(cells, [_judgement(cell) for cell in each_cell(cells)])
-
-
-def _judgement(cell: Any) -> dict[str, Any]:
-    values, shuffles, drawn = cell.values, cell.shuffles, cell.experiment.drawn
-    count, std, shuffle_std = values.size, std_of(values), std_of(shuffles)
-    mean = float(values.mean()) if count else np.nan
-    printed, off = printed_of(cell), None
-    if count and cell.kind != OURS:
-        off = difference(printed, mean, std, count, drawn)
-    spread = spreads(printed, shuffle_std, shuffles.size)
-    ratio, p = spread if spread is not None else (np.nan, np.nan)
-    return {
-        "ours_mean": mean,
-        "ours_std": std,
-        "n_repeats": count,
-        "n_draws": count if drawn else min(count, 1),
-        **{name: np.nan if off is None else getattr(off, name) for name in QUANTITIES},
-        "is_apart": off is not None and off.is_apart,
-        "verdict": judge(off, cell.kind) if count else MISSING,
-        "interval": off.interval if off is not None and cell.kind == VALUE else "",
-        "shuffle_std": shuffle_std,
-        "spread_ratio": ratio,
-        "spread_p": p,
-    }
-
-
-def printed_of(cell: Any) -> PrintedNumber:
-    """Return the published number of a cell."""
-    return PrintedNumber(
-        *(cell.published_mean, cell.published_std),
-        *(cell.published_spread, cell.published_repeats),
-        METRICS[cell.metric].scale,
-    )
-
-
-def std_of(values: np.ndarray) -> float:
-    """Return the standard deviation of single numbers; 0 for fewer than two."""
-    return float(values.std(ddof=1)) if values.size > 1 else 0.0
-
-
 def scored(
     cells: pd.DataFrame, store: Store | CachedStore, failed: Mapping[str, Failure] | None = None
 ) -> pd.DataFrame:
-    """Return planned cells with our numbers (`played`) and their verdicts (`judged`)."""
+    """Return planned cells with our numbers (`played`) and their verdicts.
+
+    The verdicts are `omtl.tables.verdict.judged`.
+    """
     return judged(played(cells, store, failed))
+
+
+def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFrame, Outcome]:
+    """Play the cells of a table in batches of repeats, each until its verdict is settled.
+
+    Cells of one algorithm on one data set share their units, so they stop together. Cells that are
+    not compared with print, such as our baselines, are played until the last one that is stops; if
+    none is, as in a table of times, all repeats are played. The cells that take part, the order of
+    the repeats and the bound are fixed beforehand, so that the same seed gives the same numbers
+    whatever is stored already.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`, with all repeats that may be played.
+    request : Request
+
+    Returns
+    -------
+    cells : DataFrame
+        The judged cells. ``asked_repeats`` is how many repeats each was played for, and ``stopped``
+        says why no more.
+    outcome : Outcome
+    """
+    outcome, done, left, load = Outcome(), [], cells, CachedStore(request.store)
+    is_compared = cells["kind"] == VALUE
+    for count in _counts(cells):
+        part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
+        outcome.add(play_cells(part, request))
+        found = scored(part, load, outcome.failed)
+        found = found.assign(stopped=why_to_stop(found, left["asked_repeats"]))
+        together = [found["dataset"], found["algorithm"]]
+        stops = found["stopped"].ne("").groupby(together).transform("all")
+        if is_compared.any() and stops[is_compared[stops.index]].all():
+            found["stopped"] = found["stopped"].replace("", WITH_THE_OTHERS)
+            stops[:] = True
+        done.append(found[stops])
+        left = left[~stops]
+        if left.empty:
+            break
+    return pd.concat(done).loc[cells.index], outcome
+
+
+def _counts(cells: pd.DataFrame) -> Iterator[int]:
+    """Yield after how many of the paper's repeats it is looked, in growing steps."""
+    most = int(cells["asked_repeats"].max())
+    plays = max(1, *(experiment.plays for experiment in cells["experiment"]))
+    count = math.ceil(FIRST / plays)
+    while count < most:
+        yield count
+        count = math.ceil(GROWTH * count)
+    yield most
+
+
+def why_to_stop(cells: pd.DataFrame, totals: pd.Series) -> np.ndarray:
+    """Return why judged cells need no more repeats, of some in all; empty for one that does."""
+    plays, asked = cells["n_repeats"], cells["asked_repeats"]
+    return np.select(
+        [
+            asked >= totals,
+            cells["verdict"] == MISSING,
+            ~cells["verdict"].isin(JUDGED),
+            is_settled(cells, plays * totals // asked),
+        ],
+        [ALL_PLAYED, NOT_PLAYED, "", SETTLED],
+        "",
+    )
+
+
+def is_settled(cells: pd.DataFrame, totals: pd.Series) -> pd.Series:
+    """Return which verdicts no mean that all plays can still have would change.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Judged cells.
+    totals : Series
+        The number of plays of each cell that there may be.
+    """
+    so_far = zip(cells["ours_std"], cells["n_repeats"], totals, strict=True)
+    reach = np.array([reach_of_rest(std, seen, total, ERROR) for std, seen, total in so_far])
+    away, scale = cells["delta"].abs().to_numpy(), cells["scale"].to_numpy()
+    ends = [
+        verdict_words(shares_of_scale(end, scale))
+        for end in (np.maximum(0.0, away - reach), away + reach)
+    ]
+    same = [cells["verdict"] == end for end in ends]
+    return ~np.isfinite(away) | (same[0] & same[1])  # off, however often it diverges

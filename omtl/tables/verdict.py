@@ -1,14 +1,12 @@
-"""The verdict on a cell: how far our number is from the published one, and how sure that is."""
+"""The verdict on cells: how far our numbers are from the published ones, and how sure that is."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from decimal import Decimal
-
+import numpy as np
+import pandas as pd
 import scipy  # which loads `scipy.special` when it is used: that takes a quarter of a second
 
-from omtl.measures.metrics import Scale
+from omtl.measures.metrics import METRICS
 
 MATCH, NEAR, OFF = "match", "near", "off"
 MISSING, SUBSTITUTE, TIMING = "missing", "substitute", "timing"
@@ -34,191 +32,164 @@ CONFIDENCE = 0.999
 """Level of the interval of the difference: with about 500 judged cells, about half a cell with a
 true difference of 0 then has an interval that excludes print. At 95 % it would be 25."""
 
-STD, STANDARD_ERROR = "std", "standard_error"
-"""Meanings of a printed ±: the standard deviation of single runs, or the error of their mean."""
-
-
-@dataclass(frozen=True)
-class PrintedNumber:
-    """A published number.
-
-    Parameters
-    ----------
-    mean, std : str
-        As printed; `std` is empty if there is no ±.
-    spread : {"std", "standard_error", "unstated"}
-        The meaning of the ±; one that the paper does not state is taken as ``std``.
-    repeats : int
-        Number of runs in the mean.
-    scale : callable
-        The metric's scale (`omtl.measures.metrics.Metric`).
-    """
-
-    mean: str
-    std: str
-    spread: str
-    repeats: int
-    scale: Scale = abs
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation of single runs implied by the ±; None if none is printed."""
-        if not self.std:
-            return None
-        return float(self.std) * (math.sqrt(self.repeats) if self.spread == STANDARD_ERROR else 1.0)
-
-    @property
-    def rounding(self) -> float:
-        """Standard deviation of the rounding error of the printed mean."""
-        return 10.0 ** int(Decimal(self.mean).as_tuple().exponent) / math.sqrt(12.0)
-
-
 FAR = 5.0
 """Number of standard errors beyond which a difference within 10 % also needs an explanation."""
 
+STD, STANDARD_ERROR = "std", "standard_error"
+"""Meanings of a printed ±: the standard deviation of single runs, or the error of their mean. One
+that the paper does not state is taken as the former."""
 
-@dataclass(frozen=True)
-class Difference:
-    """Our mean minus the published one, with a confidence interval of the true difference.
-
-    Parameters
-    ----------
-    delta : float
-    ours_se, published_se : float
-        Standard errors of the two means.
-    df : float
-        Degrees of freedom of the interval.
-    scale : float
-        What the difference is a share of: the metric's scale at the published mean.
-    """
-
-    delta: float
-    ours_se: float
-    published_se: float
-    df: float
-    scale: float
-
-    @property
-    def reach(self) -> float:
-        """Half the width of the interval."""
-        error = math.hypot(self.ours_se, self.published_se)
-        return float(scipy.special.stdtrit(self.df, (1.0 + CONFIDENCE) / 2.0)) * error
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether the two means are more than `FAR` standard errors apart."""
-        return abs(self.delta) > FAR * math.hypot(self.ours_se, self.published_se)
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval."""
-        return self.delta - self.reach
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval."""
-        return self.delta + self.reach
-
-    @property
-    def share(self) -> float:
-        """The difference as a share of the scale; infinite if only the scale is 0."""
-        if self.scale == 0.0:
-            return math.copysign(math.inf, self.delta) if self.delta else 0.0
-        return self.delta / self.scale
-
-    @property
-    def word(self) -> str:
-        """The verdict: how far our mean is from the published one."""
-        if not math.isfinite(self.delta):
-            return OFF
-        far = abs(self.share)
-        return MATCH if far <= CLOSEST_SHARE else NEAR if far <= CLOSE else OFF
-
-    @property
-    def interval(self) -> str:
-        """How sure that is: whether the interval contains print."""
-        return CONTAINS if abs(self.delta) <= self.reach else EXCLUDES
+QUANTITIES = ("delta", "published_se", "ours_se", "df", "low", "high", "share")
+"""The columns with the quantities of a verdict (`differences`)."""
 
 
-def difference(
-    printed: PrintedNumber, mean: float, std: float, count: int, drawn: bool
-) -> Difference:
-    """Return the difference between our mean and a published one.
+def unit_of(number: str) -> float:
+    """Return one unit of the last printed digit."""
+    return 10.0 ** -len(number.partition(".")[2])
+
+
+def std_of(values: np.ndarray) -> float:
+    """Return the standard deviation of single numbers; 0 for fewer than two."""
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+def shares_of_scale(delta: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return differences as shares of their scales; infinite if only the scale is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((scale == 0.0) & (delta == 0.0), 0.0, delta / scale)
+
+
+def verdict_words(share: np.ndarray) -> np.ndarray:
+    """Return how far such shares are from print: `off` for a mean that is no number, too."""
+    far = np.abs(share)
+    return np.select([far <= CLOSEST_SHARE, far <= CLOSE], [MATCH, NEAR], OFF)
+
+
+def judged(cells: pd.DataFrame) -> pd.DataFrame:
+    """Add the verdicts to cells with our numbers.
 
     Parameters
     ----------
-    printed : Printed
-    mean, std : float
-        Mean and standard deviation of our numbers.
-    count : int
-        Number of repeats, or of draws of synthetic data.
-    drawn : bool
-        Whether each number has its own draw of the data. The authors' data then count as one more
-        draw, so their mean varies like one of our numbers, whatever ± they print.
+    cells : DataFrame
+        Of `omtl.tables.scoring.played`.
 
     Returns
     -------
-    Difference
-        With Welch's interval; if no ± is printed, we assume that single runs vary as much as ours.
+    DataFrame
+        With ``ours_mean`` and ``ours_std`` over ``n_repeats`` repeats, which are of ``n_draws``
+        draws of the data; the difference from print and the verdict (`differences`); our deviation
+        over shuffles of one draw, ``shuffle_std``, and its test (`spread_tests`). What does not
+        exist is NaN.
     """
-    ours = std**2 / count
-    if drawn:
-        theirs, df = std**2, count - 1.0
-    elif printed.deviation is None:
-        theirs, df = std**2 / printed.repeats, count - 1.0  # one deviation, and it is ours
-    else:
-        theirs = printed.deviation**2 / printed.repeats
-        parts = ours**2 / max(count - 1, 1) + theirs**2 / max(printed.repeats - 1, 1)
-        df = (ours + theirs) ** 2 / parts if parts else math.inf
-    error = math.hypot(math.sqrt(theirs), printed.rounding)
-    published = float(printed.mean)
-    scale = printed.scale(published)
-    return Difference(mean - published, math.sqrt(ours), error, max(df, 1.0), scale)
+    drawn = pd.Series([one.drawn for one in cells["experiment"]], cells.index, dtype=bool)
+    count = cells["values"].map(len)
+    cells = cells.assign(
+        ours_mean=[values.mean() if values.size else np.nan for values in cells["values"]],
+        ours_std=cells["values"].map(std_of),
+        n_repeats=count,
+        n_draws=np.where(drawn, count, np.minimum(count, 1)),
+        shuffle_std=cells["shuffles"].map(std_of),
+    )
+    spreads = spread_tests(cells, cells["shuffle_std"], cells["shuffles"].map(len))
+    return cells.assign(**differences(cells, drawn), **spreads)
 
 
-def spreads(printed: PrintedNumber, std: float, count: int) -> tuple[float, float] | None:
-    """Compare our standard deviation with the printed ±.
+def printed_deviation(cells: pd.DataFrame) -> pd.Series:
+    """Return the standard deviation of single runs that each ± implies; NaN if none is printed."""
+    of_mean = cells["published_spread"] == STANDARD_ERROR
+    runs = np.where(of_mean, np.sqrt(cells["published_repeats"].astype(float)), 1.0)
+    return pd.to_numeric(cells["published_std"], errors="coerce") * runs
+
+
+def differences(cells: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
+    """Return our means minus the published ones, and the verdicts.
 
     Parameters
     ----------
-    printed : Printed
-    std : float
-        Standard deviation of our numbers over shuffles of the same data.
-    count : int
-        The number of these shuffles.
+    cells : DataFrame
+        With the published numbers, and ours: ``ours_mean`` and ``ours_std`` of ``n_repeats``.
+    drawn : Series of bool
+        Whether each number of a cell has its own draw of the data. The authors' data then count as
+        one more draw, so their mean varies like one of our numbers, whatever ± they print.
 
     Returns
     -------
-    tuple of float or None
-        The ratio of our standard deviation to the ±, and the two-sided p value of the F test that
-        the authors' single runs vary as much as ours, given the assumed meaning of the ±. None if
+    DataFrame
+        With Welch's interval from ``low`` to ``high`` of the difference ``delta``, of `CONFIDENCE`;
+        if no ± is printed, we assume that single runs vary as much as ours. The interval has the
+        standard errors ``published_se`` and ``ours_se`` and ``df`` degrees of freedom. ``share`` is
+        the difference as a share of the ``scale``, the metric's at the published mean, and
+        ``is_apart`` whether the means are more than `FAR` standard errors apart. The ``verdict`` is
+        ``match`` if our mean is within 5 % of the published one, ``near`` within 10 %, ``off``
+        beyond; ``substitute`` for stand-in data, ``timing`` for seconds and ``ours`` by the kind of
+        cell; ``missing`` without a number of ours. ``interval`` says of a compared cell whether the
+        interval contains print.
+    """
+    printed = pd.to_numeric(cells["published_mean"], errors="coerce").to_numpy(dtype=float)
+    runs, count = cells["published_repeats"].to_numpy(float), cells["n_repeats"].to_numpy()
+    deviation, std = printed_deviation(cells).to_numpy(), cells["ours_std"].to_numpy()
+    units = np.array([unit_of(mean) for mean in cells["published_mean"]])
+    is_drawn, is_printed = drawn.to_numpy(), ~np.isnan(deviation)
+    scale = np.array(
+        [METRICS[m].scale(mean) for m, mean in zip(cells["metric"], printed, strict=True)]
+    )
+    compared = (count > 0) & (cells["kind"] != OURS).to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ours = std**2 / count
+        theirs = np.where(is_printed, deviation, std) ** 2 / runs
+        theirs = np.where(is_drawn, std**2, theirs)
+        parts = ours**2 / np.maximum(count - 1, 1) + theirs**2 / np.maximum(runs - 1, 1)
+        welch = np.where(parts == 0.0, np.inf, (ours + theirs) ** 2 / parts)
+        df = np.maximum(np.where(is_drawn | ~is_printed, count - 1.0, welch), 1.0)
+        delta, ours_se = cells["ours_mean"].to_numpy() - printed, np.sqrt(ours)
+        published_se = np.hypot(np.sqrt(theirs), units / np.sqrt(12.0))  # of the rounding, too
+        error = np.hypot(ours_se, published_se)
+        reach = scipy.special.stdtrit(df, (1.0 + CONFIDENCE) / 2.0) * error
+    share, away = shares_of_scale(delta, scale), np.abs(delta)
+    far = verdict_words(share)
+    found = [delta, published_se, ours_se, df, delta - reach, delta + reach, share]
+    is_value = (cells["kind"] == VALUE).to_numpy()
+    return pd.DataFrame(
+        {
+            **{
+                name: np.where(compared, one, np.nan)
+                for name, one in zip(QUANTITIES, found, strict=True)
+            },
+            "scale": scale,
+            "is_apart": compared & (away > FAR * error),
+            "verdict": np.select([count == 0, ~is_value], [MISSING, cells["kind"]], far),
+            "interval": np.select(
+                [~(compared & is_value), away <= reach], ["", CONTAINS], EXCLUDES
+            ),
+        },
+        index=cells.index,
+    )
+
+
+def spread_tests(cells: pd.DataFrame, std: pd.Series, count: pd.Series) -> pd.DataFrame:
+    """Compare standard deviations of ours with the printed ±'s.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        With the published numbers.
+    std, count : Series
+        Standard deviations of our numbers over shuffles of the same data, and how many these are.
+
+    Returns
+    -------
+    DataFrame
+        Its ratio to the ±, ``spread_ratio``, and ``spread_p``, the two-sided p of the F test that
+        the authors' single runs vary as much as ours, given the assumed meaning of the ±; NaN if
         one of them is missing or 0.
     """
-    theirs = printed.deviation
-    if not theirs or not std or count < 2:
-        return None
-    below = float(scipy.special.fdtr(count - 1, printed.repeats - 1, (std / theirs) ** 2))
-    return std / float(printed.std), 2.0 * min(below, 1.0 - below)
-
-
-def judge(found: Difference | None, kind: str = VALUE) -> str:
-    """Return the verdict on a cell.
-
-    Parameters
-    ----------
-    found : Difference or None
-        The difference from the published number; None if either number is missing.
-    kind : {"value", "substitute", "timing", "ours"}
-        ``substitute`` for stand-in data, ``timing`` for seconds, ``ours`` for a learner that the
-        paper does not have.
-
-    Returns
-    -------
-    str
-        ``match`` if our mean is within 5 % of the published one on the metric's scale, ``near`` if
-        within 10 %, ``off`` if beyond; ``substitute``, ``timing`` and ``ours`` by kind;
-        ``missing`` if we have no number.
-    """
-    if kind != VALUE:
-        return kind
-    return MISSING if found is None else found.word
+    theirs = printed_deviation(cells).replace(0.0, np.nan)
+    ours = std.where((std > 0.0) & (count > 1))
+    below = scipy.special.fdtr(count - 1, cells["published_repeats"] - 1, (ours / theirs) ** 2)
+    return pd.DataFrame(
+        {
+            "spread_ratio": ours / pd.to_numeric(cells["published_std"], errors="coerce"),
+            "spread_p": 2.0 * np.minimum(below, 1.0 - below),
+        },
+        index=cells.index,
+    )

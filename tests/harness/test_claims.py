@@ -24,7 +24,7 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
 from omtl.reproduction import figure_runs, reproduce, reproduce_all
 from omtl.tables import plan
-from omtl.tables.scoring import judged as judged_cells
+from omtl.tables.verdict import judged as judged_cells
 from omtl.util.errors import UserError
 
 CLAIM = a_claim({"dataset": "D", "lower": ["A"], "than": ["B"]})

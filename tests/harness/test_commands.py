@@ -21,13 +21,12 @@ from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.reproduction import explain, export, reproduce
 from omtl.tables import plan
-from omtl.tables.cells import planned
+from omtl.tables.cells import as_rows, planned, with_numbers
 from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.tables.writing import as_rows, with_numbers
 from omtl.util import paths
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE

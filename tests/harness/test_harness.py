@@ -17,11 +17,10 @@ from omtl.compute.store import Store
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
 from omtl.experiment.unit import Experiment, Result
-from omtl.tables.cells import planned, with_columns
+from omtl.tables.cells import as_rows, planned, with_columns
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import choose_points, numbers_at, scored
-from omtl.tables.writing import as_rows
 from omtl.util.errors import UserError
 
 BACKENDS = [

@@ -26,13 +26,12 @@ from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import reproduce
 from omtl.tables import cells, plan
-from omtl.tables.cells import each_cell, first_cell, planned, with_columns
+from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
 from omtl.tables.play import left_by_search, play_cells, record
 from omtl.tables.request import Request
 from omtl.tables.scoring import combined, scored
 from omtl.tables.verdict import OURS
-from omtl.tables.writing import as_rows
 from omtl.util.errors import UserError
 
 N = 6
@@ -182,7 +181,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for place in (plan, hindsight_gap, cells):
         monkeypatch.setattr(place, "describe", lambda _kind, _name: description)
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
-    monkeypatch.setattr("omtl.tables.writing.RESULTS", tmp_path)
+    monkeypatch.setattr("omtl.tables.published_results.RESULTS", tmp_path)
     return tmp_path
 
 

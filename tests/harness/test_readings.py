@@ -22,7 +22,7 @@ from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
-from omtl.tables import placebo_test, proofread, writing
+from omtl.tables import placebo_test, proofread, published_results
 from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
 
@@ -57,7 +57,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, di
     monkeypatch.setattr(search_readings, "_try", attempt)
     for module in (search_readings, placebo_test):
         monkeypatch.setattr(module, "questions", lambda _paper: ASKED)
-    for module in (search_readings, placebo_test, writing):
+    for module in (search_readings, placebo_test, published_results):
         monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(search_readings, "CONF", tmp_path / "conf")
     monkeypatch.setattr(search_readings, "options", lambda _group: [])

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 from omtl.commands._main import main
-from omtl.reproduction.explain import cell_names_in
 from omtl.site import text
 from omtl.site.build import build
 from omtl.site.sources import Sources
-from omtl.tables.cells import planned
+from omtl.tables.cells import cell_names_in, planned
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED

@@ -25,7 +25,7 @@ from omtl.evidence.ranks import cliques, critical_difference, rank, rank_rows
 from omtl.evidence.statistics import comparison_rows
 from omtl.measures.correction import holm
 from omtl.tables.cells import each_cell
-from omtl.tables.scoring import judged
+from omtl.tables.verdict import judged
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])
 B = np.array([1.4, 2.6, 3.9, 4.6, 5.2, 6.8])

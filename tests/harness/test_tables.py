@@ -21,12 +21,12 @@ from omtl.evidence.ranks import rank
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results
+from omtl.tables.cells import as_rows
 from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
 from omtl.tables.plan import describe
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import OURS
-from omtl.tables.writing import as_rows
 from omtl.util.host import host
 from omtl.util.result_files import fold, unfold
 
@@ -81,7 +81,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: description)
     monkeypatch.setattr("omtl.tables.cells.describe", lambda _kind, _name: description)
     results = tmp_path / "results"
-    monkeypatch.setattr("omtl.tables.writing.RESULTS", results)
+    monkeypatch.setattr("omtl.tables.published_results.RESULTS", results)
     monkeypatch.setattr(published_results, "results_to_read", lambda: results)
     return results
 

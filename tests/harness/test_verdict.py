@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from omtl.measures.metrics import METRICS
 from omtl.tables.verdict import (
     CLOSE,
     CLOSEST_SHARE,
@@ -18,37 +19,59 @@ from omtl.tables.verdict import (
     EXCLUDES,
     JUDGED,
     MATCH,
+    MISSING,
     NEAR,
     OFF,
     OURS,
     STANDARD_ERROR,
     STD,
+    VALUE,
     VERDICTS,
-    Difference,
-    PrintedNumber,
-    difference,
-    judge,
-    spreads,
+    differences,
+    shares_of_scale,
+    spread_tests,
+    verdict_words,
 )
 
-SURE = Difference(0.0, 0.0, 0.0, math.inf, 10.0)
-"""No difference from 10, without any error."""
 
-differences = st.builds(
-    Difference,
-    delta=st.floats(-20.0, 20.0),
-    ours_se=st.floats(0.0, 2.0),
-    published_se=st.floats(0.0, 2.0),
-    df=st.floats(1.0, 100.0),
-    scale=st.floats(1.0, 50.0),
+def frame(
+    mean: str = "10.00",
+    ours: float = 10.0,
+    std: float = 0.0,
+    count: int = 10,
+    **more: Any,
+) -> pd.DataFrame:
+    """Return a cell with a published number and ours."""
+    cell = {
+        **{"published_mean": mean, "published_std": "0", "published_spread": STD},
+        **{"published_repeats": 10, "metric": "error", "kind": VALUE},
+        **{"ours_mean": ours, "ours_std": std, "n_repeats": count},
+    }
+    return pd.DataFrame([cell | more])
+
+
+def found(cells: pd.DataFrame, drawn: bool = False) -> Any:
+    """Return the only cell's difference from print and verdict."""
+    return differences(cells, pd.Series(drawn, cells.index)).iloc[0]
+
+
+means = st.floats(-20.0, 20.0)
+cases = st.fixed_dictionaries(
+    {
+        "ours": means,
+        "std": st.floats(0.0, 5.0),
+        "count": st.integers(2, 50),
+        "published_std": st.sampled_from(["", "0.00", "0.50", "3.00"]),
+        "published_spread": st.sampled_from([STD, STANDARD_ERROR]),
+    }
 )
 
 
 def test_a_printed_zero_has_no_share() -> None:
     """A difference from it is infinitely many of it, and within 10 % only if there is none."""
-    zero = replace(SURE, scale=0.0)
-    assert [replace(zero, delta=d).share for d in (-1.0, 0.0, 1.0)] == [-math.inf, 0.0, math.inf]
-    assert [replace(zero, delta=d).word for d in (0.0, 1.0)] == [MATCH, OFF]
+    share = shares_of_scale(np.array([-1.0, 0.0, 1.0]), np.zeros(3))
+    assert share.tolist() == [-math.inf, 0.0, math.inf]
+    assert verdict_words(share).tolist() == [OFF, MATCH, OFF]
 
 
 @pytest.mark.parametrize(
@@ -70,27 +93,36 @@ def test_a_printed_zero_has_no_share() -> None:
 )
 def test_boundaries(delta: float, error: float, word: str, interval: str) -> None:
     """Each boundary belongs to the better mark, on either side and from either error."""
-    for found in (replace(SURE, ours_se=error), replace(SURE, published_se=error)):
-        for one in (replace(found, delta=delta), replace(found, delta=-delta)):
-            assert (judge(one), one.interval) == (word, interval)
+    many = 10**8
+    sure = {"published_std": "0", "published_repeats": many, "count": many}
+    unsure = error * math.sqrt(many)
+    for side in (delta, -delta):
+        mine = frame("10.0000000000", 10.0 + side, unsure, **sure)
+        theirs = frame("10.0000000000", 10.0 + side, **sure | {"published_std": f"{unsure:.12f}"})
+        for cells in (mine, theirs):
+            assert tuple(found(cells)[["verdict", "interval"]]) == (word, interval)
 
 
-@given(differences, differences)
-def test_a_nearer_cell_never_has_a_worse_colour(one: Difference, other: Difference) -> None:
+@given(cases, cases)
+def test_a_nearer_cell_never_has_a_worse_colour(one: dict, other: dict) -> None:
     """Whatever the errors: colours rank cells as their distances from print do."""
-    nearer, farther = sorted((one, other), key=lambda found: abs(found.share))
-    assert JUDGED.index(judge(nearer)) <= JUDGED.index(judge(farther))
+    both = [found(frame(**each)) for each in (one, other)]
+    nearer, farther = sorted(both, key=lambda each: abs(each.share))
+    assert JUDGED.index(nearer.verdict) <= JUDGED.index(farther.verdict)
     most = {MATCH: CLOSEST_SHARE, NEAR: CLOSE, OFF: math.inf}
-    assert abs(one.share) <= most[judge(one)]
+    assert abs(nearer.share) <= most[nearer.verdict]
 
 
-@given(differences, st.floats(1.0, 10.0))
-def test_noise_changes_the_second_mark_alone(found: Difference, more: float) -> None:
-    """A noisier comparison has the same colour, and never excludes print where another does not."""
-    noisier = replace(found, ours_se=more * found.ours_se + 0.1)
-    assert judge(noisier) == judge(found)
-    if found.interval == CONTAINS:
-        assert noisier.interval == CONTAINS
+@given(cases, st.floats(1.0, 10.0))
+def test_noise_changes_the_second_mark_alone(one: dict, more: float) -> None:
+    """More noise of ours, on drawn data: the colour stays, and print is not excluded anew."""
+    quiet, noisy = (
+        found(frame(**one | {"std": std}), drawn=True)
+        for std in (one["std"], more * one["std"] + 0.1)
+    )
+    assert noisy.verdict == quiet.verdict
+    if quiet.interval == CONTAINS:
+        assert noisy.interval == CONTAINS
 
 
 @pytest.mark.parametrize(
@@ -107,85 +139,93 @@ def test_noise_changes_the_second_mark_alone(found: Difference, more: float) -> 
 )
 def test_each_metric_has_its_scale(metric: str, printed: str, ours: float, share: float) -> None:
     """A difference is a share of the number, of what it lacks of a perfect one, or of 1."""
-    number = PrintedNumber(printed, "", STD, 10, METRICS[metric].scale)
-    found = difference(number, ours, 0.1, 10, drawn=False)
-    assert found.share == pytest.approx(share)
+    assert found(frame(printed, ours, 0.1, metric=metric)).share == pytest.approx(share)
 
 
 def test_errors_of_shuffles() -> None:
     """Of shuffles of the same data: both means have their standard error (Welch)."""
-    printed = PrintedNumber("10.00", "0.60", STD, 10)
-    found = difference(printed, 10.3, 0.5, 20, drawn=False)
+    one = found(frame("10.00", 10.3, 0.5, 20, published_std="0.60"))
     welch = stats.ttest_ind_from_stats(10.3, 0.5, 20, 10.0, 0.6, 10, equal_var=False)
-    interval = (found.delta / math.hypot(found.ours_se, found.published_se), found.df)
-    assert interval[0] == pytest.approx(welch.statistic, rel=1e-3)  # but for the rounding
-    assert 2 * stats.t.sf(*interval) == pytest.approx(welch.pvalue, rel=1e-2)
-    assert found.published_se == pytest.approx(math.sqrt(0.6**2 / 10 + 0.01**2 / 12))
-    error = replace(printed, std="0.19", spread=STANDARD_ERROR)
-    assert difference(error, 10.3, 0.5, 20, drawn=False).published_se == pytest.approx(
-        0.19, abs=1e-3
-    )
+    t = one.delta / math.hypot(one.ours_se, one.published_se)
+    assert t == pytest.approx(welch.statistic, rel=1e-3)  # but for the rounding
+    assert 2 * stats.t.sf(t, one.df) == pytest.approx(welch.pvalue, rel=1e-2)
+    assert one.published_se == pytest.approx(math.sqrt(0.6**2 / 10 + 0.01**2 / 12))
+    more = {"published_std": "0.19", "published_spread": STANDARD_ERROR}
+    error = found(frame("10.00", 10.3, 0.5, 20, **more))
+    assert error.published_se == pytest.approx(0.19, abs=1e-3)
 
 
 def test_errors_of_draws() -> None:
     """The authors' data are one more draw: the interval predicts the mean of a single one."""
     for std in ("0.01", "3.00", ""):  # their ± is over shuffles of their draw alone
-        found = difference(PrintedNumber("10.00", std, STD, 10), 11.0, 1.5, 25, drawn=True)
-        assert found.df == 24
-        assert found.ours_se == pytest.approx(0.3)
-        assert found.published_se == pytest.approx(1.5, abs=1e-4)
+        one = found(frame("10.00", 11.0, 1.5, 25, published_std=std), drawn=True)
+        assert one.df == 24
+        assert one.ours_se == pytest.approx(0.3)
+        assert one.published_se == pytest.approx(1.5, abs=1e-4)
         wanted = stats.t.ppf(0.9995, 24) * 1.5 * math.sqrt(1 + 1 / 25)
-        assert found.reach == pytest.approx(wanted, rel=1e-4)  # but for the rounding
+        assert one.high - one.delta == pytest.approx(wanted, rel=1e-4)  # but for the rounding
 
 
 def test_a_spread_that_is_not_printed_is_taken_to_be_ours() -> None:
     """Single runs of the authors are then taken to deviate as ours do."""
-    found = difference(PrintedNumber("10.00", "", STD, 4), 10.0, 0.5, 16, drawn=False)
-    assert found.ours_se == pytest.approx(0.125)
-    assert found.published_se == pytest.approx(0.25, rel=1e-3)
-    assert found.df == 15  # the one deviation is that of our 16 numbers
-    assert difference(PrintedNumber("10.00", "", STD, 1), 10.0, 0.5, 16, drawn=False).df == 15
+    for repeats, error in ((4, 0.25), (1, 0.5)):
+        more = {"published_std": "", "published_repeats": repeats}
+        one = found(frame("10.00", 10.0, 0.5, 16, **more))
+        assert one.ours_se == pytest.approx(0.125)
+        assert one.published_se == pytest.approx(error, rel=1e-3)
+        assert one.df == 15  # the one deviation is that of our 16 numbers
 
 
-def test_numbers_without_any_spread_are_compared_by_their_digits() -> None:
+@pytest.mark.parametrize(
+    ("ours", "count", "verdict"), [(10.04, 10, MATCH), (10.95, 10, NEAR), (10.04, 1, MATCH)]
+)
+def test_numbers_without_any_spread_are_compared_by_their_digits(
+    ours: float, count: int, verdict: str
+) -> None:
     """Two runs that never vary match if the printed number is ours, rounded."""
-    printed = PrintedNumber("10.0", "0.00", STD, 10)
-    assert judge(difference(printed, 10.04, 0.0, 10, drawn=False)) == MATCH
-    assert judge(difference(printed, 10.95, 0.0, 10, drawn=False)) == NEAR
-    assert judge(difference(printed, 10.04, 0.0, 1, drawn=False)) == MATCH
+    assert found(frame("10.0", ours, 0.0, count, published_std="0.00")).verdict == verdict
 
 
-@pytest.mark.parametrize("kind", ["substitute", "timing", "ours"])
+@pytest.mark.parametrize("kind", ["substitute", "timing", OURS])
 def test_kinds_that_are_not_judged_by_value(kind: str) -> None:
-    """Stand-in data, seconds and baselines of ours get their own verdicts."""
-    assert judge(SURE, kind) == kind
-
-
-def test_nothing_to_compare_is_missing() -> None:
-    """What was not run has no difference."""
-    assert judge(None) == "missing"
-    assert judge(None, "ours") == OURS
+    """Stand-in data, seconds and baselines of ours get their own verdicts, and no second mark."""
+    one = found(frame(kind=kind))
+    assert (one.verdict, one.interval) == (kind, "")
+    assert math.isnan(one.delta) == (kind == OURS)
     assert OURS not in VERDICTS
-    assert judge(SURE) == MATCH
-    assert judge(replace(SURE, delta=9.0)) == OFF
 
 
-@given(differences)
-def test_the_interval_lies_about_the_difference(found: Difference) -> None:
+@pytest.mark.parametrize("kind", [VALUE, "timing", OURS])
+def test_what_was_not_run_is_missing(kind: str) -> None:
+    """It has no difference, and is not apart."""
+    one = found(frame(kind=kind, ours=math.nan, count=0))
+    assert (one.verdict, one.interval, one.is_apart) == (MISSING, "", False)
+    assert one[["delta", "low", "high", "share"]].isna().all()
+
+
+@given(cases, st.booleans())
+def test_the_interval_lies_about_the_difference(one: dict, drawn: bool) -> None:
     """As far below as above it."""
-    assert found.low <= found.delta <= found.high
-    assert found.high - found.delta == pytest.approx(found.delta - found.low)
-    assert found.high - found.low == pytest.approx(2.0 * found.reach)
+    cell = found(frame(**one), drawn)
+    assert cell.low <= cell.delta <= cell.high
+    assert cell.high - cell.delta == pytest.approx(cell.delta - cell.low)
 
 
-def test_spreads_by_hand() -> None:
+@pytest.mark.parametrize(
+    ("printed", "spread", "repeats", "std", "wanted"),
+    [
+        ("0.50", STD, 10, 0.5, (1.0, 1.0)),
+        ("0.50", STD, 10, 1.5, (3.0, 2 * stats.f.sf(9.0, 9, 9))),
+        ("0.50", STANDARD_ERROR, 9, 1.5, (3.0, 1.0)),
+        ("", STD, 10, 0.5, (math.nan, math.nan)),
+        ("0.50", STD, 10, 0.0, (math.nan, math.nan)),
+    ],
+)
+def test_spreads_by_hand(
+    printed: str, spread: str, repeats: int, std: float, wanted: tuple[float, float]
+) -> None:
     """The F test compares deviations of single runs, whichever of the two the ± is."""
-    printed = PrintedNumber("10.0", "0.50", STD, 10)
-    assert spreads(printed, 0.5, 10) == pytest.approx((1.0, 1.0))
-    ratio, p = spreads(printed, 1.5, 10) or (0.0, 0.0)
-    assert ratio == pytest.approx(3.0)
-    assert p == pytest.approx(2 * stats.f.sf(9.0, 9, 9))
-    error = PrintedNumber("10.0", "0.50", STANDARD_ERROR, 9)
-    assert spreads(error, 1.5, 9) == pytest.approx((3.0, 1.0))
-    assert spreads(PrintedNumber("10.0", "", STD, 10), 0.5, 10) is None
-    assert spreads(printed, 0.0, 10) is None
+    more = {"published_std": printed, "published_spread": spread, "published_repeats": repeats}
+    cells = frame(**more)
+    tested = spread_tests(cells, pd.Series([std]), pd.Series([repeats]))
+    assert tuple(tested.iloc[0]) == pytest.approx(wanted, nan_ok=True)

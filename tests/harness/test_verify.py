@@ -20,11 +20,11 @@ from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import verify
 from omtl.reproduction.replay import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, Replay
 from omtl.reproduction.verify import PLACE, RESULTS_OF, check_cell, draw_cells, signature
-from omtl.tables.cells import place_of, with_columns
+from omtl.tables.cells import as_rows, place_of, raw_repeats, with_columns
 from omtl.tables.plan import descriptions
-from omtl.tables.published_results import runs_of, with_results
-from omtl.tables.scoring import QUANTITIES, scored
-from omtl.tables.writing import as_rows, raw_repeats, write_rows
+from omtl.tables.published_results import runs_of, with_results, write_rows
+from omtl.tables.scoring import scored
+from omtl.tables.verdict import QUANTITIES
 from omtl.util import host
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS

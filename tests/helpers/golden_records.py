@@ -33,9 +33,9 @@ from omtl.tables.layout import (  # noqa: E402
 )
 from omtl.tables.notes import notes  # noqa: E402
 from omtl.tables.play import units_of  # noqa: E402
+from omtl.tables.published_results import as_rows  # noqa: E402
 from omtl.tables.request import Request  # noqa: E402
 from omtl.tables.scoring import scored  # noqa: E402
-from omtl.tables.writing import as_rows  # noqa: E402
 
 
 def name_of(unit: Unit) -> str:

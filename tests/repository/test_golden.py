@@ -12,7 +12,7 @@ from omtl.evidence.ledger import NOT_RUN
 from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.results import claims
-from omtl.tables.diagnosis import diagnoses
+from omtl.tables.notes import diagnoses
 from omtl.tables.verdict import (
     EXCLUDES,
     OFF,

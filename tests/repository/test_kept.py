@@ -23,11 +23,10 @@ from omtl.experiment import playing
 from omtl.reproduction import export, json_ld
 from omtl.reproduction.explain import explain_cell
 from omtl.reproduction.json_ld import croissant
-from omtl.tables.cells import planned
+from omtl.tables.cells import as_rows, planned, with_numbers
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
 from omtl.tables.request import Request
-from omtl.tables.writing import as_rows, with_numbers
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in

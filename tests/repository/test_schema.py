@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import (
 from omtl.experiment.readings import check_questions, questions
 from omtl.experiment.schema import read_yaml, thawed, typed
 from omtl.tables import plan
-from omtl.tables.diagnosis import diagnoses
+from omtl.tables.notes import diagnoses
 from omtl.tables.plan import columns_of
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, ROOT
