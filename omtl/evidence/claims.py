@@ -99,14 +99,14 @@ def check_claim(claim: Claim, where: str) -> None:
     )
 
 
-def judge_claim(claim: Claim, numbers: Numbers) -> pd.DataFrame:
-    """Return the comparisons of a claim (`omtl.evidence.comparisons.compare_pairs`).
+def judge_claims(claims: Iterable[Claim], numbers: Numbers) -> pd.DataFrame:
+    """Return the comparisons of claims (`omtl.evidence.comparisons.compare_pairs`).
 
     Each is named in the columns ``claim`` and ``comparison``, the statement as text, and
     ``repeats_are_of``: if its repeats share one data set, its interval is conditional on it.
 
-    A part compares each of its rows `lower`, `higher` (by at least `by`) or `ratio` (`at_least`,
-    `at_most`) with each of `than`.
+    A part of a claim compares each of its rows `lower`, `higher` (by at least `by`) or `ratio`
+    (`at_least`, `at_most`) with each of `than`.
 
     Of a table, on its `dataset`, for each of its `tasks`. A row is named by its algorithm.
     ``<algorithm> on <data set>`` is the same task's row of another data set; ``<one> / <other>``,
@@ -118,25 +118,26 @@ def judge_claim(claim: Claim, numbers: Numbers) -> pd.DataFrame:
 
     Parameters
     ----------
-    claim : Claim
+    claims : iterable of Claim
     numbers : DataFrame or sequence of ShownPanel
         The cells of the table (`omtl.tables.scoring.played`), or the panels of the figure, that
-        decides the claim.
+        decides the claims.
 
     Raises
     ------
     UserError
-        If a panel that misses nothing has no axes or line that the claim names.
+        If a panel that misses nothing has no axes or line that a claim names.
     """
+    claims = [*claims]
     if isinstance(numbers, pd.DataFrame):
-        by_place = dict(zip(places_in(numbers), numbers["values"], strict=True))
+        values = dict(zip(places_in(numbers), numbers["values"], strict=True))
         of = zip(numbers["dataset"], numbers["experiment"], strict=True)
         over = {dataset: experiment.repeats_are_of for dataset, experiment in of}
-        return _comparisons(claim, by_place, over)
+        return compare_pairs(_pairs(claims, values, over))
     for panel in numbers:
-        if not panel.missing:
+        for claim in () if panel.missing else claims:
             _check_lines(claim, panel)
-    values = {
+    points = {
         (panel.label, axes.title, float(x), line.label): line.values[:, i]
         for panel in numbers
         for axes in panel.axes
@@ -144,7 +145,7 @@ def judge_claim(claim: Claim, numbers: Numbers) -> pd.DataFrame:
         if line.values.size
         for i, x in enumerate(line.x)
     }
-    return _comparisons(claim, values, {panel.label: panel.repeats_are_of for panel in numbers})
+    return compare_pairs(_pairs(claims, points, {one.label: one.repeats_are_of for one in numbers}))
 
 
 def _check_lines(claim: Claim, shown: ShownPanel) -> None:
@@ -158,23 +159,22 @@ def _check_lines(claim: Claim, shown: ShownPanel) -> None:
     )
 
 
-def _comparisons(claim: Claim, values: Values, over: Mapping[str, str]) -> pd.DataFrame:
-    """Return the comparisons of a claim, given what the repeats of data sets and panels are of."""
-    return compare_pairs(
-        {
-            "claim": claim.id,
-            "comparison": statement(place, one, other, part),
-            "repeats_are_of": over.get(part.dataset or part.panel, ""),
-            "bounds": part.bounds,
-            "is_ratio": bool(part.ratio),
-            "values": named(one),
-            "others": named(other),
-        }
-        for part in claim.all
-        for (place, named), one, other in product(
-            _places(claim, part, values), part.compared, part.than
-        )
-    )
+def _pairs(
+    claims: Iterable[Claim], values: Values, over: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield what claims compare, given what the repeats of data sets and panels are of."""
+    for claim, part in ((one, part) for one in claims for part in one.all):
+        places = _places(claim, part, values)
+        for (place, named), one, other in product(places, part.compared, part.than):
+            yield {
+                "claim": claim.id,
+                "comparison": statement(place, one, other, part),
+                "repeats_are_of": over.get(part.dataset or part.panel, ""),
+                "bounds": part.bounds,
+                "is_ratio": bool(part.ratio),
+                "values": named(one),
+                "others": named(other),
+            }
 
 
 def statement(place: str, one: str, other: str, part: Part) -> str:
@@ -261,7 +261,7 @@ def in_print(claim: Claim) -> tuple[str, str]:
         tuple(row[key] for key in PLACE): np.array([float(row["mean"])])
         for row in published(claim.table)
     }
-    untrue, found = [], _comparisons(claim, printed, {})
+    untrue, found = [], compare_pairs(_pairs([claim], printed, {}))
     for one in each_cell(found[found["n_repeats"] > 0]):
         (mine,), (other,) = one.values, one.others
         is_so = mine / other if one.is_ratio else mine - other
@@ -288,20 +288,21 @@ def outcome_of(outcomes: Iterable[str]) -> str:
     return next((one for one in (FAILS, UNDECIDED) if one in found), HOLDS)
 
 
-def judge_claims(paper: str, name: str, numbers: Numbers) -> pd.DataFrame:
-    """Return the comparisons of all claims that a table or figure decides."""
-    found = [judge_claim(claim, numbers) for claim in decided_by(paper, name)]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
-
-
 def claim_outcomes(paper: str, name: str, reading: str, numbers: Numbers) -> pd.DataFrame:
     """Return a row for each claim that a table or figure decides, with its outcome (`COLUMNS`)."""
+    claims = decided_by(paper, name)
+    judged = judge_claims(claims, numbers)
     rows = [
-        (
-            *(paper, claim.id, claim.place, claim.words, in_print(claim)[0], reading),
-            outcome_of(judge_claim(claim, numbers)["outcome"]),
-        )
-        for claim in decided_by(paper, name)
+        {
+            "paper": paper,
+            "claim": claim.id,
+            "place": claim.place,
+            "says": claim.words,
+            "in_print": in_print(claim)[0],
+            "reading": reading,
+            "outcome": outcome_of(judged["outcome"][judged["claim"] == claim.id]),
+        }
+        for claim in claims
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -314,9 +315,9 @@ def why_it_fails(claim: Claim, reading: str, outcome: str) -> str:
 def in_sentences(outcomes: pd.DataFrame) -> list[str]:
     """Return what came of each claim (`claim_outcomes`), with the reason where it fails."""
     said = []
+    claims = {(paper, one.id): one for paper in {*outcomes["paper"]} for one in claims_of(paper)}
     for row in outcomes.to_dict("records"):
-        claim = next(one for one in claims_of(row["paper"]) if one.id == row["claim"])
-        why = why_it_fails(claim, row["reading"], row["outcome"])
+        why = why_it_fails(claims[row["paper"], row["claim"]], row["reading"], row["outcome"])
         said.append(
             f"claim in print {row['in_print']}, ours {row['outcome']}: {row['says']} "
             f"({row['place']})" + (f" Why: {why}" if why else "")

@@ -20,7 +20,7 @@ import pandas as pd
 from omtl.evidence.claims import (
     claims_of,
     in_print,
-    judge_claim,
+    judge_claims,
     outcome_of,
     predicate,
     stand_ins,
@@ -135,7 +135,7 @@ def claims_ledger(results: Path = RESULTS) -> pd.DataFrame:
             row |= {"decided_by": claim.decided_by, "predicate": predicate(claim)}
             row |= {"in_print": true, "untrue_in_print": untrue}
             row["stand_ins"] = ", ".join(stand_ins(claim))
-            said = [*judge_claim(claim, [])["comparison"]] if claim.table else []
+            said = [*judge_claims([claim], [])["comparison"]] if claim.table else []
             for reading in READINGS:
                 key = claim.decided_by, claim.id, reading
                 under = outcome_under(outcomes.get(key, nothing), tests.get(key, nothing), said)

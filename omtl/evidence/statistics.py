@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.claims import Numbers, judge_claims
+from omtl.evidence.claims import Numbers, decided_by, judge_claims
 from omtl.evidence.comparisons import (
     as_text,
     beside,
@@ -141,7 +141,7 @@ def reproduce_statistics(name: str, request: Request) -> list[Path]:
             f"{name}: there are no results for {request.n_repeats(of)} repeats of reading "
             f"{reading.name}; run `omtl {kind} {name}` with the same options first"
         )
-    judged = judge_claims(of.paper, name, numbers)
+    judged = judge_claims(decided_by(of.paper, name), numbers)
     files["claims.csv"] = comparison_rows(of.paper, reading.name, judged, request.seed)
     folder, paths = folder_for(request.is_full(of), "statistics", apart=True), []
     for form, rows in sorted(files.items()):

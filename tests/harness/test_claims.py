@@ -16,10 +16,7 @@ from small_tables import a_cell
 
 from omtl.commands import _main
 from omtl.evidence import ledger, statistics
-from omtl.evidence.claims import (
-    judge_claim,
-    outcome_of,
-)
+from omtl.evidence.claims import judge_claims, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
 from omtl.reproduction import figure_runs, reproduce, reproduce_all
@@ -37,12 +34,12 @@ def cells_of(dataset: str = "D", **values: list[float]) -> pd.DataFrame:
 
 def decided(claim: Claim, cells: Any) -> str:
     """Return the outcome of a claim."""
-    return outcome_of(judge_claim(claim, cells)["outcome"])
+    return outcome_of(judge_claims([claim], cells)["outcome"])
 
 
 def judged(claim: Claim, cells: Any) -> tuple[str, str]:
     """Return the outcome of a claim's one comparison, and what it says."""
-    ((outcome, says),) = judge_claim(claim, cells)[["outcome", "comparison"]].to_numpy().tolist()
+    ((outcome, says),) = judge_claims([claim], cells)[["outcome", "comparison"]].to_numpy().tolist()
     return outcome, says
 
 
