@@ -83,14 +83,19 @@ class Board(DisplayedResult):
                     *(f"{row[name]:.0f}" for name in groups),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
-                    f"{row['edge']:.0%} {row['grid']}".strip(),
-                    f"{row['ties']:.0%}",
+                    f"{_share(row['edge'])} {row['grid']}".strip(),
+                    _share(row["ties"]),
                     "" if ratio is None else f"{ratio:.2g}",
                 ]
             )
         spare = ["ties", "points", "time", "data sets", "edge"]
         notes = [EXPLAINED, *self.made.notes]
         return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
+
+
+def _share(share: float) -> str:
+    """Return a share in per cent; nothing where no choice was made on the way."""
+    return "" if share != share else f"{share:.0%}"
 
 
 def planned_board(

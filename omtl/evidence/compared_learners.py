@@ -193,9 +193,11 @@ def _numbers(
 def seen_by_all(results: Sequence[Result]) -> np.ndarray:
     """Return the numbers of examples at which curves of repeats are compared.
 
-    They are the checkpoints, unless repeats have checkpoints of their own, as where one task comes
+    None where a protocol has no checkpoints. They are the checkpoints, unless repeats have checkpoints of their own, as where one task comes
     after the other: then they are `PLACES` at equal distances.
     """
+    if "seen" not in results[0].arrays:
+        return np.empty(0, dtype=np.int64)
     seen = [result.arrays["seen"] for result in results]
     if all(np.array_equal(one, seen[0]) for one in seen):
         return seen[0]
