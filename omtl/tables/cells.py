@@ -194,7 +194,7 @@ def places_in(cells: pd.DataFrame) -> list[Place]:
 
 def description_of(cells: pd.DataFrame) -> TableDescription:
     """Return the description of the table that cells are of."""
-    return describe("table", first_cell(cells).table)
+    return describe("table", str(cells["table"].iloc[0]))
 
 
 def cell_names_in(cells: pd.DataFrame) -> list[str]:

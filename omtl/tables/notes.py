@@ -161,10 +161,9 @@ def _places(group: pd.DataFrame, cells: pd.DataFrame) -> str:
     here = Counter(group["dataset"][group["kind"] != OURS])
     several = cells["metric"].nunique() > 1
     by_dataset: dict[str, list[str]] = {}
-    for cell in each_cell(group):
-        task = "" if cell.task == ALL_TASKS else f" {cell.task}"
-        metric = f" {cell.metric}" if several else ""
-        by_dataset.setdefault(cell.dataset, []).append(f"{cell.algorithm}{task}{metric}")
+    for dataset, algorithm, task, metric in places_in(group):
+        parts = (algorithm, "" if task == ALL_TASKS else task, metric if several else "")
+        by_dataset.setdefault(dataset, []).append(" ".join(filter(None, parts)))
     return "; ".join(
         f"{data}: {'all' if here[data] == everywhere[data] > 1 else ', '.join(names)}"
         for data, names in by_dataset.items()

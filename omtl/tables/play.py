@@ -150,7 +150,7 @@ def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
     cells = cells if request.slow else cells[cells["too_slow"] == ""]
     units, asked = units_of(cells, CachedStore(request.store)), set[str]()
     outcome = run_units(units, request.store, request.parallel)
-    while any(map(is_searched, each_cell(cells))):
+    while cells["search"].notna().any():
         # Requested units are stored now, or have failed and would fail again.
         asked |= {unit.key for unit in units}
         needed = units_of(cells, CachedStore(request.store))

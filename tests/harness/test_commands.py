@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from environments import environment
-from miniature import SMALL_WALK, with_options
+from small_tables import small_table
 
 from omtl.commands import _main
 from omtl.compute import engine
@@ -21,7 +21,7 @@ from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.reproduction import explain, export, reproduce
 from omtl.tables import plan
-from omtl.tables.cells import as_rows, planned, with_numbers
+from omtl.tables.cells import as_rows, with_numbers
 from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
@@ -109,21 +109,18 @@ def test_list_and_doctor_speak_json(told) -> None:
     assert states["data", "landmine"] == "note", "an empty home has no data"
 
 
-def small_table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
-    """Make dom-table1 one of small experiments on synthetic data; return it."""
-    cells = planned("dom-table1", Request(repeats=2))
-    cells = cells[(cells["dataset"] == "Synthetic") & cells["algorithm"].isin(["PM", "PA"])]
-    cells = cells.assign(
-        experiment=[with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
-    )
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """Make dom-table1 two small experiments on synthetic data; return it."""
+    cells = small_table(repeats=2)
+    cells = cells[cells["algorithm"].isin(["PM", "PA"])]
     for module in (explain, export, reproduce):
         monkeypatch.setattr(module, "planned", lambda *_: cells)
     return cells
 
 
-def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_is_made_alone_and_explained(store: Store, table: pd.DataFrame) -> None:
     """The command that is told makes the cell; then its number is traced to its units."""
-    table = small_table(monkeypatch)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     name = "PA on Synthetic"
     before = explain.explain_cell("dom-table1", name, wanted)
@@ -143,11 +140,8 @@ def test_a_cell_is_made_alone_and_explained(store: Store, monkeypatch: pytest.Mo
     assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
 
 
-def test_a_cell_that_diverged_is_shown_as_such(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame) -> None:
     """In every form of a table, and with no number in its rows."""
-    table = small_table(monkeypatch)
     patch = {"algorithm.pm.fixed": {"margin": 1.0}, "algorithm.pm.grid": {"eta": [1e308]}}
     table = table.assign(experiment=[one.patched(patch) for one in table["experiment"]])
     engine.run_units(units_of(table), store, SERIAL, quiet=True)
@@ -162,10 +156,9 @@ def test_a_cell_that_diverged_is_shown_as_such(
 
 
 def test_a_table_is_exported_with_its_raw_repeats(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, table: pd.DataFrame
 ) -> None:
     """The same numbers in all forms, and a row for each repeat."""
-    table = small_table(monkeypatch)
     engine.run_units(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     said, paths = export.export_files("dom-table1", wanted, tmp_path)

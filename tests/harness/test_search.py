@@ -252,7 +252,7 @@ def published_cells() -> pd.DataFrame:
     """Return the compared cells of the closest reading, with our numbers and whether drawn."""
     frames = []
     for table in descriptions("table"):
-        numbers = results.repeats(table).groupby(PLACE)["value"].agg(np.array)
+        numbers = results.repeats(table).groupby(PLACE)["value"].apply(np.array)
         rows = results.cells(table)
         frames.append(rows[rows["verdict"].isin(JUDGED)].merge(numbers, on=PLACE))
     cells = pd.concat(frames, ignore_index=True)
