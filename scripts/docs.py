@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 from latex2mathml.converter import convert
@@ -33,18 +32,8 @@ def front_board() -> str:
     return re.sub(r"\(results/reproduced/([\w-]+)\.md\)", r"(results/table-\1.html)", overview())
 
 
-class Links(HTMLParser):
-    """Where the links of a page lead."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note where a link leads."""
-        if tag == "a":
-            self.found.append(dict(attrs).get("href") or "")
+LINK = re.compile(r'<a\b[^>]*\shref="?([^">\s]+)')
+"""Matches a link of a page, with where it leads."""
 
 
 def add_to_search(results: Path, search: Path) -> None:
@@ -87,7 +76,7 @@ def broken_links(site: Path) -> list[str]:
     """Return the links from a page into the site that lead to no file."""
     found = []
     for page in sorted(site.rglob("*.html")):
-        for link in Links(page.read_text(encoding="utf-8")).found:
+        for link in map(unescape, LINK.findall(page.read_text(encoding="utf-8"))):
             path = re.split(r"[?#]", link)[0]
             if page.name == "404.html" or not path or ":" in link or path.startswith("/"):
                 continue

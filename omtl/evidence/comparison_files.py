@@ -112,7 +112,7 @@ def curve_panels(rows: pd.DataFrame) -> list[ShownPanel]:
         drawn = found.set_index("algorithm").loc[named[::-1]]
         lines = tuple(line_of(r.label, r.seen, r.curves) for r in each_cell(drawn) if r.curves.size)
         if lines:
-            axes = Axes("examples", "cumulative error rate (%)", lines)
+            axes = Axes("examples", lines, "cumulative error rate (%)")
             panels.append(ShownPanel(panel_letters(len(panels)), str(dataset), (axes,)))
     return panels
 

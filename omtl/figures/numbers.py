@@ -81,7 +81,8 @@ def show_panel(
         if len(results) == n_repeats:
             protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)
-            played.append(PlayedLine(line, units, results, rule))
+            of = line.description, line.experiment, line.column
+            played.append(PlayedLine(*of, units=units, results=results, rule=rule))
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)

@@ -73,13 +73,11 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
             said, grid = line.description, line.experiment.algorithm.grid
             named = [name for name in (said.parameter, said.by) if name]
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
-        finals = {
-            number["algorithm"]: float(number["mean"])
+        metric = panel.metric or PANEL_KINDS[panel.kind].marked
+        marked = {
+            (number["algorithm"], number["dataset"]): float(number["mean"])
             for number in numbers
-            if number["dataset"] == panel.published
-            and number["task"] == "all"
-            and number["metric"] == (panel.metric or PANEL_KINDS[panel.kind].marked)
+            if number["task"] == "all" and number["metric"] == metric
         }
-        at = {(n["algorithm"], n["dataset"]): float(n["mean"]) for n in numbers if panel.across}
-        panels.append(PlannedPanel(panel, lines, finals, at))
+        panels.append(PlannedPanel(panel, lines, marked))
     return PlannedFigure(description, reading, tuple(panels))

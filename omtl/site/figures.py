@@ -9,8 +9,7 @@ import pandas as pd
 
 from omtl.experiment.descriptions import Panel
 from omtl.figures.colours import colours_of
-from omtl.figures.panels.axes import axis_label
-from omtl.measures.metrics import METRICS
+from omtl.figures.panels import y_label_of
 from omtl.site.sources import Sources
 from omtl.site.text import plain, slug
 from omtl.tables.published_results import ordered, reading_file
@@ -18,24 +17,6 @@ from omtl.tables.published_results import ordered, reading_file
 PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
 """The style sheet's number for each colour of `omtl.figures.colours`; further lines differ by their
 dashes."""
-
-Y_LABELS = {
-    "last_task": "cumulative errors",
-    "learning_curves": "cumulative error rate (%)",
-    "lifelong_error": "average cumulative error rate (%)",
-    "mistake_bound": "mistakes",
-    "parameter_effect": "error rate (%)",
-    "precision_at_k": "%",
-    "query_ratio": "%",
-    "regret_bound": "regret (hinge loss)",
-    "rom_regret": "regret (loss and regulariser)",
-    "sensitivity": "AP@10 on the validation part (%)",
-    "smoothed_regret": "regret (hinge loss)",
-    "task_bound": "errors on a task",
-    "task_curves": "cumulative error rate (%)",
-    "training_size": "area under the ROC curve",
-}
-"""The quantity on the y axis of each kind of panel that names no metric."""
 
 Curve = dict[str, Any]
 """A line of a chart: its label, kind (``run``, ``theory`` or ``published``), x, y and, where it has
@@ -83,7 +64,7 @@ def _chart(panel: Panel, rows: pd.DataFrame) -> dict[str, Any]:
         "title": panel.title,
         "part": rows["part"].iloc[0],
         "x": next(filter(None, rows["x_label"]), ""),
-        "y": axis_label(METRICS[panel.metric]) if panel.metric else Y_LABELS.get(panel.kind, ""),
+        "y": y_label_of(panel),
         "lines": lines,
         "looks": looks_of([line["label"] for line in lines]),
         "names": ", ".join(line["label"] for line in lines if line["kind"] != "published"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_line, a_panel
+from described import a_panel, played_line
 from miniature import SERIAL, a_rule, with_grid, with_options
 
 from omtl.compute.store import Store
@@ -19,7 +19,7 @@ from omtl.experiment.selection import costs
 from omtl.experiment.unit import Experiment, Names
 from omtl.figures import panels
 from omtl.figures.panels import aklo_bounds
-from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedLine, PlannedPanel, PlayedLine
+from omtl.figures.panels.axes import Axes, Curve, Mark, PlannedPanel
 from omtl.figures.plan import plan_figure
 from omtl.figures.play import as_chosen
 from omtl.kernel.play import play
@@ -41,16 +41,11 @@ def experiment(name: str, protocol: str = "lifelong", **fixed: Any) -> Experimen
 
 def axes_of(kind: str, experiments: Sequence[Experiment], n: int, **described: Any) -> Axes:
     """Compute the units and return a panel's only axes; lines are published as 1, 2 and so on."""
-    lines = [
-        PlannedLine(a_line(published=str(i), label=f"line {i}"), one)
+    played = [
+        played_line(one, n, published=str(i), label=f"line {i}")
         for i, one in enumerate(experiments)
     ]
-    played = [
-        PlayedLine(line, units, [compute(unit) for unit in units], RULE)
-        for line in lines
-        for units in [line.experiment.repeats(0, n)]
-    ]
-    panel = PlannedPanel(a_panel(kind=kind, **described), tuple(lines), {"0": 12.5})
+    panel = PlannedPanel(a_panel(kind=kind, **described), (), {("0", ""): 12.5})
     [part] = panels.axes_of(panel, played)
     return part
 

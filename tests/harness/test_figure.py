@@ -160,9 +160,9 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     arrays = {"seen": np.array([10, 15, 20]), "examples": np.array([10, 10])}
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
-    line = axes.PlannedLine(a_line(algorithm="pm"), experiment)
-    played = axes.PlayedLine(line, [experiment.unit(0, 0)], [Result(arrays, {})], a_rule())
-    [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), (line,)), [played])
+    about = {"units": [experiment.unit(0, 0)], "results": [Result(arrays, {})], "rule": a_rule()}
+    played = axes.PlayedLine(a_line(algorithm="pm"), experiment, **about)
+    [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), ()), [played])
     assert isinstance(part, Axes)
     assert set(part.lines[0].mean) == {100.0}
 
@@ -174,7 +174,7 @@ def test_band_and_limits() -> None:
     np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
     n = 10 * drawing.FIRST_SHOWN
     falling = Curve("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
-    low, high = drawing.limits_of([Axes("x", "y", (falling,))])
+    low, high = drawing.limits_of([Axes("x", (falling,))])
     assert 9.0 < low < 10.0 < 19.0 < high < 20.0
 
 

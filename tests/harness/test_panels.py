@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from described import a_line, a_panel
-from miniature import SMALL_WALK, a_rule, small
+from described import a_panel, played_line
+from miniature import SMALL_WALK, small
 
 from omtl.experiment.playing import compute
 from omtl.experiment.readings import Reading
@@ -17,8 +17,7 @@ from omtl.experiment.specs import ProtocolSpec
 from omtl.experiment.unit import Experiment, Result
 from omtl.figures.colours import OWN, colours_of
 from omtl.figures.panels import axes_of
-from omtl.figures.panels.axes import PlannedLine, PlannedPanel, PlayedLine
-from omtl.figures.panels.metric_lines import number_of
+from omtl.figures.panels.axes import PlannedPanel, number_of
 from omtl.figures.panels.rankings import through
 from omtl.figures.plan import plan_figure
 from omtl.tables.plan import descriptions
@@ -70,21 +69,9 @@ def test_values_between_two_shares_of_queries() -> None:
     np.testing.assert_allclose(found, [np.nan, 10.0, 25.0, 40.0, np.nan])
 
 
-RULE = a_rule()
-
-
 def by_task(algorithm: str) -> Experiment:
     """Return an algorithm on a small walk whose trace has each task's curve."""
     return replace(small(algorithm), protocol=ProtocolSpec.named("rounds_by_task"))
-
-
-def played(algorithm: str, n_repeats: int = 2) -> PlayedLine:
-    """Return a line with its units' results."""
-    experiment = by_task(algorithm)
-    units = experiment.repeats(0, n_repeats)
-    return PlayedLine(
-        PlannedLine(a_line(), experiment), units, [compute(unit) for unit in units], RULE
-    )
 
 
 def panel(**says: Any) -> PlannedPanel:
@@ -94,7 +81,7 @@ def panel(**says: Any) -> PlannedPanel:
 
 def test_a_curve_ends_at_the_tasks_error() -> None:
     """One pair of axes a task, one line a method; the last point is the task's error rate."""
-    one = played("pm")
+    one = played_line(by_task("pm"), 2)
     names = one.results[0].facts["task_names"]
     parts = axes_of(panel(tasks=[names[2], names[0]]), [one])
     assert [part.title for part in parts] == [names[2], names[0]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from miniature import a_rule
+
 from omtl.experiment.descriptions import (
     Claim,
     FigureDescription,
@@ -11,7 +13,10 @@ from omtl.experiment.descriptions import (
     Panel,
     TableDescription,
 )
+from omtl.experiment.playing import compute
 from omtl.experiment.schema import typed
+from omtl.experiment.unit import Experiment
+from omtl.figures.panels.axes import PlayedLine
 
 BOTH: dict[str, Any] = {"id": "tiny", "paper": "dom", "title": "A tiny one"}
 BOTH |= {"protocol": "rounds", "selection": "oracle", "repeats": 2}
@@ -37,6 +42,13 @@ def a_panel(**says: Any) -> Panel:
 def a_line(**says: Any) -> Line:
     """Return the description of a line."""
     return typed(Line, {"algorithm": "pa"} | says, "test")
+
+
+def played_line(experiment: Experiment, n_repeats: int = 1, **says: Any) -> PlayedLine:
+    """Return a line of a panel with its units' results, of which the best point is chosen."""
+    units = experiment.repeats(0, n_repeats)
+    results = [compute(unit) for unit in units]
+    return PlayedLine(a_line(**says), experiment, units=units, results=results, rule=a_rule())
 
 
 def a_claim(*parts: dict[str, Any], **says: Any) -> Claim:

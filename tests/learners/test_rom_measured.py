@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_line, a_panel
+from described import a_panel, played_line
 from hypothesis import given
 from learner_cases import THOROUGH, Case, cases
-from miniature import a_rule, with_grid, with_options
+from miniature import with_grid, with_options
 from rom_cases import LEARNERS, READING, at_first, plain
 
 from omtl.data.examples import examples_of
-from omtl.experiment.playing import compute, setting_of
+from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Experiment, Names
 from omtl.figures import panels
 from omtl.figures.panels import rom_bounds
-from omtl.figures.panels.axes import Axes, PlannedLine, PlannedPanel, PlayedLine
+from omtl.figures.panels.axes import Axes, PlannedPanel
 from omtl.kernel.play import play
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import objective
@@ -64,35 +64,16 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
     agree()
 
 
-RULE = a_rule()
-
-
-def tiny_panel(algorithms: dict[str, dict[str, list[float]]], protocol: str) -> PlannedPanel:
-    """Return a panel of algorithms with their rates on a small outlier walk."""
-    lines = []
-    for name, grid in algorithms.items():
-        experiment = Experiment.compose(Names(name, "outlier_walk_large", protocol), READING)
-        experiment = with_grid(with_options(experiment, n_examples=40, n_features=8), **grid)
-        lines.append(PlannedLine(a_line(algorithm=name, title=name), experiment))
-    return PlannedPanel(a_panel(kind="rom_regret", horizons=4), tuple(lines))
-
-
-def axes_of(panel: PlannedPanel, n_repeats: int = 1) -> list[Axes]:
-    """Compute a panel's units and return its axes."""
-    played = []
-    for line in panel.lines:
-        units = line.experiment.repeats(0, n_repeats)
-        played.append(PlayedLine(line, units, [compute(unit) for unit in units], RULE))
-    return panels.axes_of(panel, played)
-
-
 def test_panel_shows_the_measured_regret() -> None:
     """Of a plain transcription, at the rate nearest to the one that the theorem asks for."""
     rates = [1e-3, 1e-2, 0.1]
-    panel = tiny_panel({"rom_pgd_every_round": {"eta": rates}}, "objective")
-    [part] = axes_of(panel)
+    names = Names("rom_pgd_every_round", "outlier_walk_large", "objective")
+    experiment = with_options(Experiment.compose(names, READING), n_examples=40, n_features=8)
+    one = played_line(with_grid(experiment, eta=rates))
+    [part] = panels.axes_of(PlannedPanel(a_panel(kind="rom_regret", horizons=4), ()), [one])
+    assert isinstance(part, Axes)
     shown = {line.label: line for line in part.lines}
-    setting = setting_of(panel.lines[0].experiment.unit(0, 0))
+    setting = setting_of(one.units[0])
     case = Case(setting.tasks, setting.stream, np.ones((5, 5)))
     r = Regulariser(0.01, 0.1, 0.1)
     assert shown[rom_bounds.TUNED].x.tolist() == [1, 3, 12, 40]

@@ -9,12 +9,13 @@ published marks, rounded as they are written. How they look is not decided here
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import NamedTuple
 
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.schema import choose
-from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, PlayedLine
+from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, PlayedLine, axis_label
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -26,6 +27,8 @@ class PanelKind(NamedTuple):
     ----------
     module : str
         The module of this package that has it.
+    y_label : str
+        The quantity on the y axis of a panel that names no metric.
     needs : str
         Keys that it needs, of the panel or of its lines.
     shows : str
@@ -38,6 +41,7 @@ class PanelKind(NamedTuple):
     """
 
     module: str
+    y_label: str = ""
     needs: str = ""
     shows: str = ""
     marked: str = ""
@@ -47,22 +51,35 @@ class PanelKind(NamedTuple):
 PANEL_KINDS = {
     "absolute_error": PanelKind("curves", needs="metric"),
     "across_columns": PanelKind("metric_lines", needs="metric across"),
-    "last_task": PanelKind("curves"),
-    "learning_curves": PanelKind("curves", shows="checkpoint_mistakes seen", marked="error"),
-    "lifelong_error": PanelKind("curves", marked="ace"),
-    "mistake_bound": PanelKind("omtrsl_bounds", needs="ridges scales", by_line=True),
-    "parameter_effect": PanelKind("metric_lines", needs="parameter", by_line=True),
-    "precision_at_k": PanelKind("rankings", shows="precision average_precision"),
-    "query_ratio": PanelKind("rankings", "rank ratios", shows="precision average_precision"),
-    "regret_bound": PanelKind("regret_bounds", needs="ridges", by_line=True),
+    "last_task": PanelKind("curves", "cumulative errors"),
+    "learning_curves": PanelKind(
+        "curves", "cumulative error rate (%)", shows="checkpoint_mistakes seen", marked="error"
+    ),
+    "lifelong_error": PanelKind("curves", "average cumulative error rate (%)", marked="ace"),
+    "mistake_bound": PanelKind("omtrsl_bounds", "mistakes", "ridges scales", by_line=True),
+    "parameter_effect": PanelKind("metric_lines", "error rate (%)", "parameter", by_line=True),
+    "precision_at_k": PanelKind("rankings", "%", shows="precision average_precision"),
+    "query_ratio": PanelKind("rankings", "%", "rank ratios", shows="precision average_precision"),
+    "regret_bound": PanelKind("regret_bounds", "regret (hinge loss)", "ridges", by_line=True),
     "relationship": PanelKind("relations", needs="groups", by_line=True),
-    "rom_regret": PanelKind("rom_bounds", needs="horizons", by_line=True),
-    "sensitivity": PanelKind("metric_lines", needs="parameter", by_line=True),
-    "smoothed_regret": PanelKind("regret_bounds", needs="ridges", by_line=True),
-    "task_bound": PanelKind("aklo_bounds", needs="delta", by_line=True),
-    "task_curves": PanelKind("curves", needs="tasks", shows="checkpoint_by_task seen_by_task"),
-    "training_size": PanelKind("metric_lines", shows="auc"),
+    "rom_regret": PanelKind(
+        "rom_bounds", "regret (loss and regulariser)", "horizons", by_line=True
+    ),
+    "sensitivity": PanelKind(
+        "metric_lines", "AP@10 on the validation part (%)", "parameter", by_line=True
+    ),
+    "smoothed_regret": PanelKind("regret_bounds", "regret (hinge loss)", "ridges", by_line=True),
+    "task_bound": PanelKind("aklo_bounds", "errors on a task", "delta", by_line=True),
+    "task_curves": PanelKind(
+        "curves", "cumulative error rate (%)", "tasks", shows="checkpoint_by_task seen_by_task"
+    ),
+    "training_size": PanelKind("metric_lines", "area under the ROC curve", shows="auc"),
 }
+
+
+def y_label_of(panel: Panel) -> str:
+    """Return what is on the y axis of a panel: its metric, or that of its kind."""
+    return axis_label(METRICS[panel.metric]) if panel.metric else PANEL_KINDS[panel.kind].y_label
 
 
 def check_kind(panel: Panel) -> None:
@@ -88,9 +105,8 @@ def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes | He
     description = panel.description
     kind = PANEL_KINDS[description.kind]
     make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
-    if kind.by_line:
-        return [make(one, description) for one in played]
-    return make(panel, played)
+    parts = [make(one, description) for one in played] if kind.by_line else make(panel, played)
+    return [replace(part, y_label=part.y_label or y_label_of(description)) for part in parts]
 
 
 def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:

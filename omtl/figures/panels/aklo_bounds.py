@@ -29,13 +29,12 @@ def task_bound(one: PlayedLine, panel: Panel) -> Axes:
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
     Corollary 2 has the panel's `delta`.
     """
-    points = one.line.experiment.points
+    points = one.experiment.points
     if not {"lam", "doubling", "sample", "clip"} <= set(points[0]) or any(
         point["margin"] != 1.0 or point["shift"] != 0 or point["uniform"] for point in points
     ):
         raise UserError(
-            "task_bound: the theorems hold for AKLO with margin 1 and shift 0, not for "
-            f"{one.line.label}"
+            f"task_bound: the theorems hold for AKLO with margin 1 and shift 0, not for {one.label}"
         )
     lams = [float(point["lam"]) for point in points]
     known = not points[0]["doubling"]
@@ -44,7 +43,7 @@ def task_bound(one: PlayedLine, panel: Panel) -> Axes:
     radii = [aklo.radius_of(lam, n, largest_norm=X, known=known) for lam in lams]
     bounded = [p for p, radius in enumerate(radii) if math.isfinite(radius)]
     if not bounded:
-        raise UserError(f"task_bound: no λ of {one.line.label} is one that the theorem sets")
+        raise UserError(f"task_bound: no λ of {one.label} is one that the theorem sets")
     faced = []
 
     def curves(unit: Unit, result: Result, _: int) -> Curves:
@@ -66,7 +65,7 @@ def task_bound(one: PlayedLine, panel: Panel) -> Axes:
         return [*told, corollary1_note(tasks)] if of_corollary else told
 
     infinite = Reference(aklo.horizon_rate(n, known=known), "R = ∞")
-    return bound_axes(one, ("λ", "errors on a task"), lams, curves, notes, references=(infinite,))
+    return bound_axes(one, "λ", lams, curves, notes, references=(infinite,))
 
 
 def bound_totals(tasks: pd.DataFrame, bound: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import Metric
+from omtl.util.errors import UserError
 
 DIGITS = 6
 """Significant digits of all numbers that are drawn and written."""
@@ -53,30 +55,32 @@ class PlannedPanel:
 
     Parameters
     ----------
-    published : dict of str to float
-        Published final values by the line's ``published`` name.
-    published_at : dict of (str, str) to float
-        Published values by this name and the column of the table.
+    published : dict of (str, str) to float
+        Published values by the line's ``published`` name, and the column of the table: that of the
+        line, or of the panel.
     """
 
     description: descriptions.Panel
     lines: tuple[PlannedLine, ...]
-    published: dict[str, float] = field(default_factory=dict)
-    published_at: dict[tuple[str, str], float] = field(default_factory=dict)
+    published: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def marks(self, played: Sequence[PlayedLine]) -> tuple[Mark, ...]:
-        """Return the published values of lines."""
-        names = [(one.line.label, one.line.description.published) for one in played]
-        return tuple(Mark(label, self.published[n]) for label, n in names if n in self.published)
+        """Return the published values of lines; a column's stands at the number in its name."""
+        marks = []
+        for line in played:
+            place = line.description.published, line.column or self.description.published
+            x = number_of(line.column) if line.column else None
+            if place in self.published:
+                marks.append(Mark(line.label, self.published[place], x))
+        return tuple(marks)
 
 
-@dataclass(frozen=True)
-class PlayedLine:
+@dataclass(frozen=True, kw_only=True)
+class PlayedLine(PlannedLine):
     """A planned line with what the store holds for it.
 
     Parameters
     ----------
-    line : PlannedLine
     units : list of Unit
         One a repeat.
     results : list of Result
@@ -85,7 +89,6 @@ class PlayedLine:
         The selection rule.
     """
 
-    line: PlannedLine
     units: list[Unit]
     results: list[Result]
     rule: SelectionSpec
@@ -93,7 +96,7 @@ class PlayedLine:
     @cached_property
     def chosen(self) -> list[int]:
         """The number of the point that the rule chooses, for each repeat."""
-        return select(self.results, self.line.experiment.points, self.rule).tolist()
+        return select(self.results, self.experiment.points, self.rule).tolist()
 
     @property
     def at_chosen(self) -> list[tuple[Result, int]]:
@@ -114,12 +117,11 @@ class PlayedLine:
             is_lost = worst is not None and result.arrays["diverged"][point] > 0
             return np.full(len(x), worst) if is_lost else of(result, point)
 
-        return line_of(self.line.label, x, self.over_repeats(curve), params=(self.most_chosen,))
+        return line_of(self.label, x, self.over_repeats(curve), params=(self.most_chosen,))
 
     def among(self, points: list[int]) -> PlayedLine:
         """Return the same plays with some points of the grid only, by number."""
-        line = replace(self.line, experiment=self.line.experiment.only(points))
-        shape = (len(self.line.experiment.points),)
+        shape = (len(self.experiment.points),)
 
         def part(name: str, array: np.ndarray) -> np.ndarray:
             return array[points] if name not in OF_DATA and array.shape[:1] == shape else array
@@ -128,11 +130,11 @@ class PlayedLine:
             replace(result, arrays={name: part(name, one) for name, one in result.arrays.items()})
             for result in self.results
         ]
-        return replace(self, line=line, results=results)
+        return replace(self, experiment=self.experiment.only(points), results=results)
 
     def having(self, name: str, value: Any) -> list[int]:
         """Return the numbers of the grid's points that have a value of a hyper-parameter."""
-        points = self.line.experiment.points
+        points = self.experiment.points
         return [p for p, point in enumerate(points) if point[name] == value]
 
     @property
@@ -142,7 +144,7 @@ class PlayedLine:
 
     def named(self, point: int) -> str:
         """Return the hyper-parameters of a point of the grid that were searched, as JSON."""
-        experiment = self.line.experiment
+        experiment = self.experiment
         values = experiment.points[point]
         return json.dumps({name: values[name] for name in experiment.algorithm.grid})
 
@@ -206,8 +208,8 @@ class Axes:
     """
 
     x_label: str
-    y_label: str
     lines: tuple[Curve, ...]
+    y_label: str = ""
     x_scale: str = "linear"
     y_scale: str = "linear"
     ticks: tuple[float, ...] = ()
@@ -252,6 +254,22 @@ class HeatMap:
     n_repeats: int
     params: str = ""
     notes: tuple[str, ...] = ()
+
+
+def number_of(column: str) -> float:
+    """Return the number that a column's name begins with.
+
+    Raises
+    ------
+    UserError
+        If it begins with none.
+    """
+    found = re.match(r"[0-9.]+", column)
+    if not found:
+        raise UserError(
+            f"column {column!r} does not begin with a number, which gives its position on the axis"
+        )
+    return float(found[0])
 
 
 def rounded(values: Any) -> np.ndarray:

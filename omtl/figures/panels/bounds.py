@@ -28,7 +28,7 @@ Solved = TypeVar("Solved")
 
 def bound_axes(
     one: PlayedLine,
-    labels: tuple[str, str],
+    x_label: str,
     x: Any,
     curves: Callable[[Unit, Result, int], Curves],
     notes: Callable[[Curves], Iterable[str]],
@@ -43,8 +43,7 @@ def bound_axes(
     Parameters
     ----------
     one : PlayedLine
-    labels : tuple of str
-        Of x and y.
+    x_label : str
     x : array_like
         Where the curves are.
     curves : callable
@@ -71,13 +70,13 @@ def bound_axes(
             shown = np.asarray(x)[bounded], values[:, bounded]
             lines.append(line_of(label, *shown, params=(params,), is_theory=i >= n_measured))
     return Axes(
-        *labels,
+        x_label,
         tuple(lines),
         x_scale="log",
         y_scale="log",
         references=references,
-        title=one.line.description.title or one.line.label,
-        warning=warning or one.line.description.warning,
+        title=one.description.title or one.label,
+        warning=warning or one.description.warning,
         notes=tuple(notes(found)),
     )
 
@@ -90,9 +89,9 @@ def check_points_have(one: PlayedLine, *names: str) -> None:
     UserError
         With their names.
     """
-    if not set(names) <= set(one.line.experiment.points[0]):
+    if not set(names) <= set(one.experiment.points[0]):
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
-        raise UserError(f"{one.line.label} has no {listed}, which the theorem needs")
+        raise UserError(f"{one.label} has no {listed}, which the theorem needs")
 
 
 def times_above(what: str, found: Curves) -> tuple[str, ...]:

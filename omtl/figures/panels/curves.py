@@ -29,7 +29,7 @@ def learning_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[A
         return 100.0 * result.arrays["checkpoint_mistakes"][point] / result.arrays["seen"]
 
     lines = tuple(one.drawn(one.results[0].arrays["seen"], rates, WRONG) for one in played)
-    return [Axes("examples", "cumulative error rate (%)", lines, marks=panel.marks(played))]
+    return [Axes("examples", lines, marks=panel.marks(played))]
 
 
 def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
@@ -56,7 +56,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
         if task not in names:
             raise UserError(f"task_curves: no task {task!r}; there are {', '.join(names)}")
         lines = tuple(line(one, names.index(task)) for one in played)
-        parts.append(Axes("examples of the task", "cumulative error rate (%)", lines, title=task))
+        parts.append(Axes("examples of the task", lines, title=task))
     return parts
 
 
@@ -76,7 +76,7 @@ def lifelong_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
         one.drawn(1 + np.arange(task_ends(one.results[0]).size), rates, WRONG) for one in played
     )
     marks = () if panel.description.stand_in else panel.marks(played)
-    return [Axes("tasks met", "average cumulative error rate (%)", lines, marks=marks)]
+    return [Axes("tasks met", lines, marks=marks)]
 
 
 def last_task(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
@@ -92,11 +92,11 @@ def last_task(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
         wrong = result.arrays["checkpoint_mistakes"][chosen].astype(float)
         errors = wrong[first:] - (wrong[first - 1] if first else 0.0)
         met = np.arange(1, errors.size + 1)
-        lines.append(line_of(one.line.label, met, errors[None], params=(one.named(chosen),)))
+        lines.append(line_of(one.label, met, errors[None], params=(one.named(chosen),)))
     setting = setting_of(played[0].units[shown])
     name = setting.tasks.names[setting.tasks.task[setting.stream.example[-1]]]
     title = f"last task of repeat {shown + 1}: {name}"
-    return [Axes("examples of the task", "cumulative errors", tuple(lines), title=title)]
+    return [Axes("examples of the task", tuple(lines), title=title)]
 
 
 def task_ends(result: Result) -> np.ndarray:
@@ -140,6 +140,6 @@ def absolute_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
         "absolute_error": ("examples", "mean absolute error so far", so_far),
         "test_absolute_error": ("tasks", "mean absolute test error", tested),
     }[panel.description.metric]
-    found = [(one.line.label, one.over_repeats(curve)) for one in played]
+    found = [(one.label, one.over_repeats(curve)) for one in played]
     lines = tuple(line_of(label, curves[0, 0], curves[:, 1]) for label, curves in found)
-    return [Axes(x_label, y_label, lines, marks=panel.marks(played))]
+    return [Axes(x_label, lines, y_label, marks=panel.marks(played))]

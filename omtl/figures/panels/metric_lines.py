@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -15,14 +14,13 @@ from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import (
     Axes,
     Curve,
-    Mark,
     PlannedLine,
     PlannedPanel,
     PlayedLine,
     Reference,
-    axis_label,
     line_of,
     number,
+    number_of,
     rounded,
 )
 from omtl.figures.panels.bounds import best_weights_of, drawn_weights
@@ -39,29 +37,7 @@ def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
     asked = panel.description
     metric = METRICS[asked.metric]
     lines = joined_lines(played, lambda line: number_of(line.column), metric)
-    places = [(one.line, (one.line.description.published, one.line.column)) for one in played]
-    marks = tuple(
-        Mark(line.label, panel.published_at[place], number_of(line.column))
-        for line, place in places
-        if place in panel.published_at
-    )
-    return [Axes(asked.across, axis_label(metric), lines, marks=marks)]
-
-
-def number_of(column: str) -> float:
-    """Return the number that a column's name begins with.
-
-    Raises
-    ------
-    UserError
-        If it begins with none.
-    """
-    found = re.match(r"[0-9.]+", column)
-    if not found:
-        raise UserError(
-            f"column {column!r} does not begin with a number, which gives its position on the axis"
-        )
-    return float(found[0])
+    return [Axes(asked.across, lines, marks=panel.marks(played))]
 
 
 def training_size(
@@ -78,8 +54,7 @@ def training_size(
         played, lambda line: line.experiment.protocol.settings["n_train"], METRICS["auc"]
     )
     ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
-    labels = ("training examples a task", "area under the ROC curve")
-    return [Axes(*labels, lines, ticks=ticks, error_bars=True)]
+    return [Axes("training examples a task", lines, ticks=ticks, error_bars=True)]
 
 
 def joined_lines(
@@ -88,7 +63,7 @@ def joined_lines(
     """Return a metric's lines, each through all experiments of its label, each at its own x."""
     by_label: dict[str, dict[float, PlayedLine]] = {}
     for one in played:
-        by_label.setdefault(one.line.label, {})[x_of(one.line)] = one
+        by_label.setdefault(one.label, {})[x_of(one)] = one
     return tuple(chosen_line(label, at, metric) for label, at in by_label.items())
 
 
@@ -106,9 +81,9 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
     For each value of it the rule chooses among the points that have it.
     """
     metric = METRICS[panel.metric or "error"]
-    asked = one.line.description
+    asked = one.description
     name = asked.parameter
-    at = one.line.experiment.algorithm.grid[name]
+    at = one.experiment.algorithm.grid[name]
     references = [Reference(float(x), text) for x, text in asked.marks.items()]
     notes: tuple[str, ...] = ()
     if asked.theory == "b_star":
@@ -118,9 +93,8 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
         except DataMissing as fault:
             notes = (f"no b*: {fault}",)
     return Axes(
-        f"{asked.symbol or name} ({one.line.label})",
-        axis_label(metric),
-        (chosen_line(one.line.label, {x: one.among(one.having(name, x)) for x in at}, metric),),
+        f"{asked.symbol or name} ({one.label})",
+        (chosen_line(one.label, {x: one.among(one.having(name, x)) for x in at}, metric),),
         x_scale=asked.scale or "linear",
         ticks=tuple(float(value) for value in at),
         references=tuple(references),
@@ -160,13 +134,13 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
         If the grid has another hyper-parameter, so that there would be several numbers at each x.
     """
     metric = METRICS[panel.metric] if panel.metric else None
-    asked = one.line.description
+    asked = one.description
     name, by = asked.parameter, asked.by
-    grid, points = one.line.experiment.algorithm.grid, one.line.experiment.points
+    grid, points = one.experiment.algorithm.grid, one.experiment.points
     more = [other for other in grid if other not in (name, by) and len(grid[other]) > 1]
     if more:
         raise UserError(
-            f"sensitivity: the grid of {one.line.label} also has {', '.join(more)}; name it by "
+            f"sensitivity: the grid of {one.label} also has {', '.join(more)}; name it by "
             "the line's key by, or fix it in the panel's patch"
         )
 
@@ -177,13 +151,12 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
     for other in grid[by] if by else [None]:
         mine = one.having(by, other) if by else list(range(len(points)))
         values = np.array([[value(result, point) for point in mine] for result in one.results])
-        label = f"{asked.by_symbol or by} = {other:g}" if by else one.line.label
+        label = f"{asked.by_symbol or by} = {other:g}" if by else one.label
         at = [float(points[p][name]) for p in mine]
         lines.append(line_of(label, at, values, params=tuple(one.named(p) for p in mine)))
     return Axes(
         asked.symbol or name,
-        axis_label(metric) if metric else "AP@10 on the validation part (%)",
         tuple(lines),
         x_scale=asked.scale or "log",
-        title=one.line.label,
+        title=one.label,
     )

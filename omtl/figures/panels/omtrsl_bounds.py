@@ -35,16 +35,16 @@ def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
     panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
     """
     check_points_have(one, "C", "b")
-    points = one.line.experiment.points
+    points = one.experiment.points
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         made = result.arrays["checkpoint_mistakes"][p]
         bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
-        return {f"mistakes of {one.line.label}": made, **bounds}
+        return {f"mistakes of {one.label}": made, **bounds}
 
     return bound_axes(
         one,
-        ("triplets", "mistakes"),
+        "triplets",
         one.results[0].arrays["seen"],
         curves,
         lambda found: times_above("mistakes are", found),

@@ -31,7 +31,7 @@ def precision_at_k(
     for title, name in MEASURES.items():
         lines = tuple(line(one, name) for one in played)
         ticks = tuple(lines[0].x.tolist())
-        parts.append(Axes("k", "%", lines, ticks=ticks, title=title, error_bars=True))
+        parts.append(Axes("k", lines, ticks=ticks, title=title, error_bars=True))
     return parts
 
 
@@ -52,21 +52,21 @@ def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
     ratios = np.array(panel.description.ratios, dtype=np.float64)
 
     def line(one: PlayedLine, name: str) -> Curve:
-        if one.line.description.varies == "queries":
+        if one.description.varies == "queries":
             if "queries" not in one.results[0].arrays:
-                raise UserError(f"query_ratio: {one.line.label} reports no queries; set no varies")
+                raise UserError(f"query_ratio: {one.label} reports no queries; set no varies")
             values = np.array(
                 [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
             )
             reached = np.all(np.isfinite(values), axis=0)
-            return line_of(one.line.label, ratios[reached], values[:, reached])
+            return line_of(one.label, ratios[reached], values[:, reached])
         return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
 
     parts = []
     for title, name in MEASURES.items():
         lines = tuple(line(one, name) for one in played)
         at_rank = title.replace("k", str(rank))
-        parts.append(Axes("share of labels queried", "%", lines, title=at_rank, error_bars=True))
+        parts.append(Axes("share of labels queried", lines, title=at_rank, error_bars=True))
     return parts
 
 

@@ -61,7 +61,7 @@ def regret_axes(
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         setting = setting_of(unit)
-        *others, (tightest, last) = bounds(unit, one.line.experiment.points[p]).items()
+        *others, (tightest, last) = bounds(unit, one.experiment.points[p]).items()
         path = [best_weights_of(unit, ridge) for ridge in ridges]
         path.append(np.zeros_like(path[0]))
         losses = [
@@ -70,14 +70,14 @@ def regret_axes(
         ]
         certified = [last(U) + lost for U, lost in zip(path, losses, strict=True)]
         return {
-            f"regret of {one.line.label}": result.arrays["checkpoint_loss"][p] - losses[0],
+            f"regret of {one.label}": result.arrays["checkpoint_loss"][p] - losses[0],
             **{label: bound(path[0]) for label, bound in others},
             tightest: np.min(certified, axis=0) - losses[0],
         }
 
     return bound_axes(
         one,
-        ("rounds T", "regret (hinge loss)"),
+        "rounds T",
         setting_of(one.units[0]).stream.checkpoint,
         curves,
         lambda found: (*notes, *times_above("regret is", found)),
@@ -95,7 +95,7 @@ def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
     The last line is the least bound over comparators (`regret_axes`).
     """
     check_points_have(one, "eta", "b")
-    unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
+    unit, point = one.units[0], one.experiment.points[one.chosen[0]]
     eta, b = float(point["eta"]), float(point["b"])
     mixing, rounds = setting_of(unit).mixing, setting_of(unit).stream.checkpoint
     problem, printed = theorem4_constants(unit, b), dom.lemma1(mixing)
@@ -159,7 +159,7 @@ def smoothed_regret(one: PlayedLine, panel: Panel) -> Axes:
     of the last round alone, is a note.
     """
     check_points_have(one, "C", "alpha", "margin")
-    unit, point = one.units[0], one.line.experiment.points[one.chosen[0]]
+    unit, point = one.units[0], one.experiment.points[one.chosen[0]]
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):

@@ -26,7 +26,7 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
         relations.
     """
     groups = dict(panel.groups)
-    label = one.line.label
+    label = one.label
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")
     eta = one.over_repeats(lambda result, point: result.arrays["found_eta"][point])

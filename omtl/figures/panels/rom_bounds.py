@@ -101,7 +101,7 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     the selection rule chooses.
     """
     rate, regulariser = rate_and_regulariser(one)
-    theory, points = THEORIES[rate], one.line.experiment.points
+    theory, points = THEORIES[rate], one.experiment.points
     checkpoint = setting_of(one.units[0]).stream.checkpoint
     horizons = spread_checkpoints(checkpoint, panel.horizons)
     gaps: list[float] = []
@@ -130,8 +130,7 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
             *above(found),
         ]
 
-    labels = ("rounds T", "regret (loss and regulariser)")
-    return bound_axes(one, labels, checkpoint[horizons], curves, notes, n_measured=2)
+    return bound_axes(one, "rounds T", checkpoint[horizons], curves, notes, n_measured=2)
 
 
 def rate_and_regulariser(one: PlayedLine) -> tuple[str, Regulariser]:
@@ -142,19 +141,18 @@ def rate_and_regulariser(one: PlayedLine) -> tuple[str, Regulariser]:
     UserError
         If it is not of ROM under the protocol objective, or has several regularisers.
     """
-    points = one.line.experiment.points
+    points = one.experiment.points
     rates = [name for name in THEORIES if {name, *Regulariser._fields} <= set(points[0])]
     if not rates or not set(MEASURED) <= set(one.results[0].arrays):
         raise UserError(
-            f"rom_regret: {one.line.label} must be ROM-PGD or ROM-RDA, played by the protocol "
-            "objective"
+            f"rom_regret: {one.label} must be ROM-PGD or ROM-RDA, played by the protocol objective"
         )
     regularisers = {
         Regulariser(*(float(point[name]) for name in Regulariser._fields)) for point in points
     }
     if len(regularisers) > 1:
         raise UserError(
-            f"rom_regret: the grid of {one.line.label} has {len(regularisers)} regularisers; fix "
+            f"rom_regret: the grid of {one.label} has {len(regularisers)} regularisers; fix "
             "alpha, beta and gamma, because the best weights in hindsight hold for one only"
         )
     return rates[0], regularisers.pop()
