@@ -283,7 +283,8 @@ def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
 def state_bytes(unit: Unit) -> int:
     """Return the size in bytes of the state of the first point of a unit's grid."""
     setting = setting_of(unit)
-    shape = replace(setting, protocol={"stream": "rounds", "checkpoints": 1, **setting.protocol}).played()[2]
+    protocol = {"stream": "rounds", "checkpoints": 1, **setting.protocol}
+    shape = replace(setting, protocol=protocol).played()[2]
     learner = new_learner(unit.algorithm, unit.algorithm.points[0])
     make = getattr(learner, "in_common", None)
     return bytes_of(learner.new_state(shape, *(() if make is None else (make(shape),))))

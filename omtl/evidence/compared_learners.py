@@ -193,8 +193,8 @@ def _numbers(
 def seen_by_all(results: Sequence[Result]) -> np.ndarray:
     """Return the numbers of examples at which curves of repeats are compared.
 
-    None where a protocol has no checkpoints. They are the checkpoints, unless repeats have checkpoints of their own, as where one task comes
-    after the other: then they are `PLACES` at equal distances.
+    There are none without checkpoints. They are the checkpoints, unless repeats have checkpoints of
+    their own, as where one task comes after the other: then they are `PLACES` at equal distances.
     """
     if "seen" not in results[0].arrays:
         return np.empty(0, dtype=np.int64)

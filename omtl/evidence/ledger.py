@@ -28,7 +28,7 @@ from omtl.evidence.claims import (
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file, paper_files
-from omtl.experiment.descriptions import CLOSEST, READINGS, by_reading
+from omtl.experiment.descriptions import CLOSEST, OF_TABLES, READINGS, by_reading
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.cells import each_cell
 from omtl.tables.placebo_test import placebo_rows
@@ -270,7 +270,7 @@ def table_standings(results: Path) -> Iterator[TableStanding]:
             continue
         cells, claims = map(read_csv, paths[:2])
         agreement = read_csv(paths[2]) if paths[2].exists() else pd.DataFrame({"reading": []})
-        for reading in READINGS:
+        for reading in OF_TABLES:
             verdicts = cells.loc[cells["reading"] == reading, "verdict"].value_counts()
             rows = agreement[agreement["reading"] == reading].to_dict("records")
             yield TableStanding(
@@ -313,7 +313,7 @@ def overview(results: Path = RESULTS) -> str:
         holding += f" ({n_apart} on stand-in data)" if n_apart else ""
         link = f"[{name}](results/reproduced/{name}.md)"
         rows.append([link, str(closest.n_compared or "–"), *within, *closest.agreement, holding])
-    names = [reading.replace("_", " ") for reading in READINGS]
+    names = [reading.replace("_", " ") for reading in OF_TABLES]
     heads = ["table", "cells compared", *names, *AGREEMENT, "claims that hold"]
     return "\n".join(markdown_table(heads, rows)) + "\n"
 

@@ -29,6 +29,9 @@ BLIND = "blind"
 """The reading without answers to questions of which an option was found by looking at printed
 numbers, and without contrived ones."""
 
+OF_TABLES = ("as_written", "as_read", BLIND, "as_published")
+"""The readings under which tables are made; `BLIND` where its search was made."""
+
 LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
 """The reading with only literal answers, and the one closest to the published numbers, whose files
 do not carry its name."""
