@@ -124,11 +124,7 @@ def folder_of(one: DataSetModule) -> str:
 
 
 def fetch_all(
-    wanted: Iterable[str] | None = None,
-    *,
-    home: Path | None = None,
-    mirror: str | None = None,
-    on_file: Callable[[Path], None] | None = None,
+    wanted: Iterable[str] | None = None, on_file: Callable[[Path], None] | None = None
 ) -> list[Path]:
     """Download the files of several data sets; a missing one does not stop the others.
 
@@ -136,8 +132,6 @@ def fetch_all(
     ----------
     wanted : iterable of str, optional
         Names of data sets; default: all.
-    home, mirror
-        As in `data_fetchers.fetch.fetch`.
     on_file : callable, optional
         Called with each file's path as soon as the file is available.
 
@@ -159,7 +153,7 @@ def fetch_all(
     for one in sets:
         for file in one.FILES:
             try:
-                path = fetch.fetch(folder_of(one), file, home=home, mirror=mirror)
+                path = fetch.fetch(folder_of(one), file)
             except DataMissing as fault:
                 missing.append(str(fault))
             else:

@@ -238,6 +238,14 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     return one_by_one(example, np.concatenate([ends[:-1], last, ends[-1:]]).astype(np.int64))
 
 
+def backwards(stream: Stream) -> Stream:
+    """Return a stream with its rounds in reverse order, each round unchanged."""
+    rounds = np.split(np.arange(stream.example.size), stream.start[1:-1])[::-1]
+    events = np.concatenate(rounds)
+    start = np.cumsum([0, *map(len, rounds)]).astype(np.int64)
+    return stream._replace(start=start, example=stream.example[events], node=stream.node[events])
+
+
 def one_by_one(example: np.ndarray, checkpoint: np.ndarray) -> Stream:
     """Return a stream of examples in this order, one a round, with checkpoints after some."""
     node = np.zeros(example.size, dtype=np.int64)

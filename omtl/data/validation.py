@@ -53,10 +53,17 @@ def sound_rows(X: Any) -> Any:
         raise ValueError(f"X has {X.shape[1]} columns, more than {WIDEST}: hash the features")
     if X.format not in COMPRESSED:
         X = _coordinates(X).tocsr()
-    _check_compressed(X, COMPRESSED[X.format])
+    minor = 1 - COMPRESSED[X.format]
+    _check_integers(X.indptr, "X.indptr")
+    _check_index(X.indices, X.shape[minor], f"X: {AXES[minor]}")
     # A new matrix has no cached facts about its indices, which may have changed.
     kind = sparse.csr_array if X.format == "csr" else sparse.csc_array
-    rows = kind((X.data, X.indices, X.indptr), shape=X.shape).tocsr()
+    try:
+        rows = kind((X.data, X.indices, X.indptr), shape=X.shape)
+        rows.check_format(full_check=True)
+    except ValueError as fault:
+        raise ValueError(f"X is malformed: {fault}") from fault
+    rows = rows.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -71,21 +78,6 @@ def _coordinates(X: Any) -> Any:
             raise ValueError(f"X has {found.data.size} values and {index.size} indices")
         _check_index(index, size, f"X: {axis}")
     return found
-
-
-def _check_compressed(X: Any, major: int) -> None:
-    """Raise ValueError unless the arrays of a compressed matrix belong together."""
-    indptr, indices, n_major = X.indptr, X.indices, X.shape[major]
-    _check_integers(indptr, "X.indptr")
-    if indptr.shape != (n_major + 1,) or indptr[0] != 0:
-        raise ValueError(f"X.indptr must begin with 0 and have {n_major + 1} entries")
-    if indices.ndim != 1 or indices.shape != X.data.shape or indptr[-1] > indices.size:
-        raise ValueError(
-            f"X has {X.data.size} values, {indices.size} indices, and indptr ends with {indptr[-1]}"
-        )
-    if np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("X.indptr must not descend")
-    _check_index(indices, X.shape[1 - major], f"X: {AXES[1 - major]}")
 
 
 def _check_integers(array: Any, name: str) -> None:

@@ -49,16 +49,20 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         raise UserError(
             f"{file} has no learner: a class with the methods new_state, score and update"
         )
+    folder = CONF if _in_package(file) else own_folder()
+    assert folder is not None
+    files = option_files("algorithm").items()
+    known = [AlgorithmSpec.named(name) for name, path in files if path.is_relative_to(folder)]
     for kind in kinds:
-        path = f"{module.__name__}.{kind.__name__}"
-        specs = [spec for spec in _specs_of(file) if spec.learner == path]
+        path, name = f"{module.__name__}.{kind.__name__}", kind.__name__
+        specs = [spec for spec in known if spec.learner == path]
         for spec in specs:
             yield from _of_spec(spec)
         if not specs:
-            point, name = _stand_ins(kind), kind.__name__
-            spec = AlgorithmSpec(
-                name=name, label=name, learner=path, networked=False, fixed=point, grid={}
-            )
+            values = inspect.signature(kind).parameters.items()
+            point = {key: STAND_IN for key, one in values if one.default is one.empty}
+            about: dict[str, Any] = {"name": name, "label": name, "learner": path}
+            spec = AlgorithmSpec(**about, networked=False, fixed=point, grid={})
             yield f"{name}({_told(point)}), of no config", new_learner(spec, point)
 
 
@@ -92,23 +96,6 @@ def _imported(file: Path) -> Any:
 
 def _in_package(file: Path) -> bool:
     return file.resolve().is_relative_to(PACKAGE)
-
-
-def _specs_of(file: Path) -> list[AlgorithmSpec]:
-    """Return the algorithms of a file's folder, or the package's."""
-    folder = CONF if _in_package(file) else own_folder()
-    assert folder is not None
-    names = [n for n, p in option_files("algorithm").items() if p.is_relative_to(folder)]
-    return [AlgorithmSpec.named(name) for name in names]
-
-
-def _stand_ins(kind: type) -> dict[str, Any]:
-    """Return a value for each hyper-parameter that has no default."""
-    return {
-        name: STAND_IN
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if parameter.default is parameter.empty
-    }
 
 
 def _told(point: dict[str, Any]) -> str:

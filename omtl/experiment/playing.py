@@ -11,16 +11,15 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import signature
 from threading import Lock
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data, read_only
 from omtl.data.rows import square_norms
 from omtl.data.scaling import SCALES
 from omtl.data.streams import Tasks
-from omtl.experiment.schema import choose
-from omtl.experiment.specs import AlgorithmSpec, Check, DataSetSpec
+from omtl.experiment.schema import choose, typed
+from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.util.errors import UserError
@@ -32,17 +31,6 @@ if TYPE_CHECKING:
 
 # The compiler is imported when something is played: looking at stored units does without it.
 
-KINDS: Mapping[type, Check] = {
-    int: (lambda value: type(value) is int and value >= 0, "a whole number from 0 on"),
-    float: (
-        lambda value: type(value) in (int, float) and 0 <= value < math.inf,
-        "a number from 0 on",
-    ),
-    str: (lambda value: isinstance(value, str), "a text"),
-    NoneType: (lambda value: value is None, "null"),
-}
-"""Checks of option values by type."""
-
 SIZES = ("n_tasks", "n_examples", "n_features")
 """Options that must be at least 1."""
 
@@ -50,27 +38,23 @@ SIZES = ("n_tasks", "n_examples", "n_features")
 def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
     """Check that a data set takes these options, and that their values have the right types.
 
-    `takes` has the options as parameters (`data_fetchers.options_of`). Lists are accepted; each
-    data set checks their items.
+    `takes` has the options as parameters (`data_fetchers.options_of`). Each data set checks the
+    items of lists.
 
     Raises
     ------
     UserError
         If a check fails.
     """
-    kinds = get_type_hints(takes)
+    kinds, where = get_type_hints(takes), f"dataset {name}"
     taken = sorted(set(signature(takes).parameters) - {data_fetchers.GIVEN})
     for option, value in options.items():
-        kind = kinds[choose(f"option of dataset {name}", option, taken)]
-        several = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-        known = [KINDS[one] for one in several if one in KINDS]
-        listed = len(known) < len(several)
-        if any(fits(value) for fits, _ in known) or (listed and isinstance(value, list | tuple)):
-            if option in SIZES and value is not None and value < 1:
-                raise UserError(f"dataset {name}: options.{option}={value!r} must be at least 1")
-            continue
-        words = " or ".join([*(words for _, words in known), *["a list"] * listed])
-        raise UserError(f"dataset {name}: options.{option}={value!r} must be {words}")
+        kind = kinds[choose(f"option of {where}", option, taken)]
+        typed(kind, value, where, f"options.{option}")
+        least = 1 if option in SIZES else 0
+        if type(value) in (int, float) and not least <= value < math.inf:
+            fault = f"at least {least}" if value < least else "finite"
+            raise UserError(f"{where}: options.{option}={value!r} must be {fault}")
 
 
 _LOADED: dict[str, PreparedData | UserError] = {}

@@ -8,7 +8,7 @@ whose metadata has `REST` takes all keys that are no fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -29,7 +29,7 @@ PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
     float: ((int, float), "number", "a number"),
     bool: ((bool,), "boolean", "true or false"),
     NoneType: ((NoneType,), "null", "null"),
-    tuple: ((list, tuple), "array", "a list"),
+    **dict.fromkeys((tuple, Sequence, Collection), ((list, tuple), "array", "a list")),
     Mapping: ((dict,), "object", "a mapping of names to values"),
 }
 """What a type is in YAML, in JSON Schema, and in words."""

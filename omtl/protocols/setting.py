@@ -18,7 +18,10 @@ from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape, findings
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, check_known
+
+JOIN = ("together", "late")
+"""When tasks in given order begin: all in the first round, or so late that all end in the last."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,13 @@ class Setting:
         """
         makers = {
             "rounds": self._rounds,
+            "given_order": self._in_given_order,
             "lifelong": lambda: streams.lifelong(self.tasks, self.rng("shuffle")),
         }
-        kind = self.protocol["stream"]
+        kind = "given_order" if "join" in self.protocol else self.protocol["stream"]
         if kind not in makers:
             raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
-        n_checkpoints = self.protocol["checkpoints"] if kind == "rounds" else None
+        n_checkpoints = None if kind == "lifelong" else self.protocol["checkpoints"]
         share = self.protocol.get("share", 1.0)
         return streams.first_part(makers[kind](), share, n_checkpoints)
 
@@ -93,6 +97,12 @@ class Setting:
                 "example alone has, which sparse rows lack; use sit_out"
             )
         return self.in_rounds(streams.shuffled(self.tasks, self.rng("shuffle"), run_out))
+
+    def _in_given_order(self) -> Stream:
+        join = self.protocol["join"]
+        check_known("protocol.join", join, JOIN)
+        made = self.in_rounds(streams.in_given_order(self.tasks))
+        return streams.backwards(made) if join == "late" else made
 
     def in_rounds(self, orders: list[np.ndarray]) -> Stream:
         """Return rounds of each task's examples in this order (`streams.dealt_rounds`)."""

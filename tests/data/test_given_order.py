@@ -9,7 +9,7 @@ import numpy as np
 import data_fetchers
 from omtl.data.preparation import prepare, prepared_data
 from omtl.data.streams import Tasks
-from omtl.protocols.given_order import GivenOrder
+from omtl.protocols.setting import Setting
 
 PROTOCOL = {"checkpoints": 10, "join": "together"}
 
@@ -27,7 +27,7 @@ def stream_of(tasks: Tasks, **protocol: Any) -> Any:
         assert of == "deal"  # nothing is shuffled
         return np.random.default_rng(0)
 
-    return GivenOrder(prepared_data(prepare(tasks)), PROTOCOL | protocol, None, rng).stream
+    return Setting(prepared_data(prepare(tasks)), PROTOCOL | protocol, None, rng).stream
 
 
 def test_the_order_is_the_data_set_s() -> None:
