@@ -7,8 +7,9 @@ figure. It holds where all of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
-from omtl.experiment.schema import check_names, read_file
+from omtl.experiment.schema import State, check_names, file_state, read_file
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
@@ -57,7 +58,12 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    claims: tuple[Claim, ...] = read_file(FILES["claims"], path) if path.exists() else ()
+    return _checked_claims(path, file_state(path)) if path.exists() else ()
+
+
+@cache  # each claim that is decided asks for them
+def _checked_claims(path: Path, _: State) -> tuple[Claim, ...]:
+    claims: tuple[Claim, ...] = read_file(FILES["claims"], path)
     for claim in claims:
         check_claim(claim, f"{path}, {claim.id}")
     return claims

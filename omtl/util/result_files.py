@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -53,8 +54,10 @@ def read_csv(path: Path) -> pd.DataFrame:
     """Return the rows of a CSV file as text; a cell without any is empty."""
     import pandas as pd
 
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return rows.replace(rf"^'(?={FORMULA.pattern})", "", regex=True)
+    content = path.read_bytes()
+    rows = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+    marked = b"'" in content  # most files have no such text, and to look for it takes longest
+    return rows.replace(rf"^'(?={FORMULA.pattern})", "", regex=True) if marked else rows
 
 
 def rows_in(path: Path) -> list[dict[str, str]]:
