@@ -135,11 +135,6 @@ class BoardPlan:
         grid = self.config["grids"].get(algorithm, {})
         return [f"'algorithm.{name}=[{','.join(map(str, grid[name]))}]'" for name in grid]
 
-    def command(self, dataset: str, algorithm: str) -> str:
-        """Return the command that plays just this cell."""
-        words = [f"algorithm={algorithm}", *self.overrides(dataset), *self.grid_words(algorithm)]
-        return " ".join(["omtl run", *words])
-
     @cached_property
     def units(self) -> dict[tuple[str, str], list[Unit]]:
         """The units of each cell, by data set and learner."""

@@ -288,41 +288,41 @@ def summary_lines(
         The display names of data sets.
     """
     learners, values = numbers(found)
-    labels = found.drop_duplicates("algorithm").set_index("algorithm")["label"]
-    sign = METRICS[metric].sign
-    on = {names.get(data, data): decided(sign * each) for data, each in values.items()}
-    called = [labels[name] for name in learners]
+    sign, labels = METRICS[metric].sign, found.drop_duplicates("algorithm")["label"].tolist()
+    sides = {
+        names.get(data, data): pd.DataFrame(decided(sign * each), learners, labels)
+        for data, each in values.items()
+    }
+    on = pd.concat(sides, names=["dataset", "learner"])
     of_learners = {}
-    for i, learner in enumerate(learners):
-        wins, losses = ({data: each[i] == side for data, each in on.items()} for side in (1, -1))
+    for learner in learners:
+        mine = pd.DataFrame(on.xs(learner, level="learner"))
+        wins, losses = mine == 1, mine == -1
         of_learners[learner] = [
-            _where("Better than most others", wins, len(learners) - 1),
-            _where("Worse than most others", losses, len(learners) - 1),
-            f"Most often better than {_most_often(called, wins)}; "
-            f"most often worse than {_most_often(called, losses)}.",
+            _where("Better than most others", wins),
+            _where("Worse than most others", losses),
+            f"Most often better than {_most_often(wins)}; "
+            f"most often worse than {_most_often(losses)}.",
         ]
     return of_learners
 
 
-def _where(what: str, found: Mapping[str, np.ndarray], others: int) -> str:
-    """Return on which data sets most others are among those that are found."""
-    counts = {data: int(each.sum()) for data, each in found.items()}
-    named = [data for data, count in counts.items() if count > MOST * others]
-    best = sorted(named, key=lambda data: -counts[data])
-    if not best:
+def _where(what: str, found: pd.DataFrame) -> str:
+    """Return on which data sets, the rows, most others are among those that are found."""
+    counts, others = found.sum(axis="columns"), found.shape[1] - 1
+    best = counts[counts > MOST * others].sort_values(ascending=False, kind="stable")
+    if best.empty:
         return f"{what} on no data set."
-    shown = ", ".join(f"{data} ({counts[data]} of {others})" for data in best[:NAMED])
+    shown = ", ".join(f"{data} ({count} of {others})" for data, count in best[:NAMED].items())
     more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
     return f"{what} on {len(best)} of {len(counts)} data sets: {shown}{more}."
 
 
-def _most_often(labels: Sequence[str], found: Mapping[str, np.ndarray]) -> str:
-    """Return the two learners that are found on most data sets."""
-    counts = np.sum([*found.values()], axis=0)
-    if not counts.any():
-        return "none"
-    order = np.argsort(-counts, kind="stable")[:2]
-    return ", ".join(f"{labels[j]} (on {counts[j]} of {len(found)})" for j in order if counts[j])
+def _most_often(found: pd.DataFrame) -> str:
+    """Return the two learners, of the columns, that are found on most data sets."""
+    counts = found.sum().sort_values(ascending=False, kind="stable")[:2]
+    named = [f"{label} (on {n} of {len(found)})" for label, n in counts.items() if n]
+    return ", ".join(named) or "none"
 
 
 def agreement_of_halves(

@@ -169,12 +169,12 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
 
 
 def test_the_command_of_a_cell_makes_its_number(played: tuple[BoardPlan, Store]) -> None:
-    """`omtl run` with the words that the board names plays the very units."""
+    """`omtl run` with the words that the board's page shows plays the very units."""
     from omtl.experiment.composition import composed
 
     board, _ = played
-    words = board.command("joining_tasks", "pa").replace("'", "").split()
-    config = composed(words[2:])
+    grid = [word.strip("'") for word in board.grid_words("pa")]
+    config = composed(["algorithm=pa", *board.overrides("joining_tasks"), *grid])
     units = config.experiment.repeats(config.seed, config.repeats)
     assert [u.key for u in units] == [u.key for u in board.units["joining_tasks", "pa"]]
 
