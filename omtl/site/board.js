@@ -120,21 +120,24 @@ function frontChart(points) {
     for (const row of [...table.rows].filter((row) => !boxOf(row).checked)) table.append(row);
   };
 
-  // A number opens what it was made of.
-  const open = (cell) => {
-    const set = sets.find((one) => one.name === cell.dataset.data);
-    const name = cell.closest("tr").dataset.learner;
+  // A number opens what it was made of, as a cell of a table does.
+  const open = (place) => {
+    const set = sets.find((one) => one.name === place.dataset.data);
+    const name = place.closest("tr").dataset.learner;
     const at = learners.findIndex((one) => one.name === name);
-    const read = (text) => (text ? text.split(" ").map(Number) : []);
-    const repeats = set.values[at].map((value) => Number(value.toPrecision(4))).join(", ");
-    const parts = [
-      html("p", {}, `Repeats: ${repeats} mistakes per hundred.`),
-      html("p", {}, `Points of its grid with which its repeats ended, from 0: ${set.chosen[at].split(" ").join(", ")}.`),
-    ];
-    const line = { label: learners[at].label, kind: "run", x: read(set.seen), y: read(set.curves[at]) };
-    if (line.y.length > 1 && line.y.length === line.x.length) parts.push(...learningCurve(line, "Error rate so far, averaged over the repeats"));
-    parts.push(html("h4", {}, "Reproduce this number"), command(["omtl run", `algorithm=${name}`, ...set.words, ...grids[name]].join(" ")));
-    openSheet([`${line.label} on ${set.title}`], parts);
+    const label = learners[at].label;
+    const repeats = set.values[at];
+    const mean = repeats.reduce((a, b) => a + b, 0) / repeats.length;
+    const squares = repeats.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+    const [x, y] = [set.seen, set.curves[at]].map((text) => (text ? text.split(" ").map(Number) : []));
+    const cell = {
+      place: `${label} on ${set.title}`, metric: "error", unit: "mistakes per hundred", shown_ours: mean.toFixed(2),
+      repeats, n_repeats: repeats.length, ours_mean: mean, ours_std: Math.sqrt(squares / Math.max(1, repeats.length - 1)),
+      why: `the repeats ended with these points of the grid, counted from 0: ${set.chosen[at].split(" ").join(", ")}`,
+      curve: y.length > 1 && y.length === x.length && { label, kind: "run", x, y },
+      command: ["omtl run", `algorithm=${name}`, ...set.words, ...grids[name]].join(" "),
+    };
+    openSheet(...detailsOf(cell));
   };
   for (const cell of all("td[data-data]", grid).filter((one) => one.textContent.trim())) {
     const button = html("button", { type: "button", class: "number" }, ...cell.childNodes);

@@ -98,13 +98,6 @@ function openSheet(title, parts, closed = () => {}) {
   sheet.showModal();
 }
 
-// The learning curve of a line under its heading.
-function learningCurve(line, ...heading) {
-  const label = `${line.label}: from ${shown(line.y[0])}% after ${line.x[0]} examples to ${shown(line.y.at(-1))}% after ${line.x.at(-1)}`;
-  const { chart, readout } = lineChart({ lines: [line], x: "examples", y: "error rate (%)", label, width: 560 });
-  return [html("h4", {}, ...heading), chart, readout];
-}
-
 // What is known about a cell, from top to bottom.
 function detailsOf(cell, id) {
   const pair = (name, text) => {
@@ -116,7 +109,7 @@ function detailsOf(cell, id) {
     html("dl", { class: "versus" },
       pair("ours", cell.shown_ours),
       cell.printed && pair("published", cell.printed),
-      html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
+      cell.verdict && html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
     html("p", { class: "diagnosis" }, ...coded(`${cell.why[0].toUpperCase()}${cell.why.slice(1)}.`.replace(/\.\.$/, "."))),
     cell.suspect && html("p", {}, html("a", { href: "proofread.html" }, "Suspect in print"), `: ${cell.suspect}.`),
   ];
@@ -124,7 +117,12 @@ function detailsOf(cell, id) {
     const told = [`ours ${cell.shown_ours}`, cell.printed && `published ${cell.printed}`, cell.verdict].filter(Boolean);
     parts.push(html("h4", {}, `Over ${cell.n_repeats} repeats`), numberLine(cell, `${cell.place}: ${told.join(", ")}`));
   }
-  if (cell.curve) parts.push(...learningCurve(cell.curve, "Learning curve ", html("small", {}, "mean and standard deviation, all tasks together")));
+  if (cell.curve) {
+    const { label, x, y } = cell.curve;
+    const told = `${label}: from ${shown(y[0])}% after ${x[0]} examples to ${shown(y.at(-1))}% after ${x.at(-1)}`;
+    const { chart, readout } = lineChart({ lines: [cell.curve], x: "examples", y: "error rate (%)", label: told, width: 560 });
+    parts.push(html("h4", {}, "Learning curve ", html("small", {}, `mean ${cell.curve.std ? "and standard deviation" : "over the repeats"}, all tasks together`)), chart, readout);
+  }
   if (cell.parameters) {
     const rows = cell.parameters.map(([name, value, grid]) => {
       const atEdge = grid.length > 2 && [grid[0], grid.at(-1)].includes(value);
@@ -140,7 +138,7 @@ function detailsOf(cell, id) {
   const links = [
     cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
     cell.data && html("a", { href: `data-${cell.data}.html` }, "the data"),
-    html("a", { href: `#${id}` }, "link to this cell"),
+    id && html("a", { href: `#${id}` }, "link to this cell"),
     cell.hash && html("span", { class: "muted" }, "sha256 of the prepared data ", html("code", {}, cell.hash)),
   ].filter(Boolean).flatMap((one) => [one, " · "]).slice(0, -1);
   parts.push(html("h4", {}, "Reproduce this number"), command(cell.command), html("p", { class: "small" }, ...links));

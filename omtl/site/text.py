@@ -49,7 +49,8 @@ def markdown_html(text: str) -> Markup:
     """Return Markdown as HTML; links into the checkout become plain text."""
     html = LINK.sub(r"\1", _markdown.render(text))
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
-    return Markup(html.replace("</table>", "</table></div>"))
+    html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
+    return Markup(html)
 
 
 def inline(text: str) -> Markup:

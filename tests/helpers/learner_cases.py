@@ -224,6 +224,16 @@ def problem(
     return Case(tasks, rounds(tasks, order, hands, mixing.shape[0]), mixing)
 
 
+def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float) -> Tasks:
+    """Return tasks of linear labels, some of them flipped, of one example or more each."""
+    task = np.concatenate([np.arange(m), rng.integers(0, m, m * (n - 1))])
+    X = rng.standard_normal((task.size, d)) * rng.uniform(0.2, 3.0)
+    U = rng.standard_normal(d) + rng.standard_normal((m, d))
+    flip = np.where(rng.random(task.size) < noise, -1.0, 1.0)
+    y = flip * np.where(np.einsum("ij,ij->i", X, U[task]) > 0.0, 1.0, -1.0)
+    return Tasks(X, y, task, tuple(f"task {k}" for k in range(m)))
+
+
 STAND_INS = {"eta": 0.3, "b": 2.0, "alpha": 0.4, "mu": 0.3, "C": 0.8, "margin": 1.0}
 """Hyper-parameters of learners that need some; 0.5 for names that are not listed."""
 

@@ -12,6 +12,7 @@ import pytest
 from described import a_figure, a_line
 from hypothesis import example, given
 from hypothesis import strategies as st
+from learner_cases import random_tasks
 from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, with_options
 from profiles import thorough
 
@@ -24,8 +25,9 @@ from omtl.figures.numbers import show_figure
 from omtl.figures.panels import regret_bounds
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.reference import GivenExample, Steps
+from omtl.reference import Steps
 from omtl.reference import osmtl as oracle
+from omtl.reference.transcriptions import rounds_of
 from omtl.tables.request import Request
 from omtl.theory import comparators, osmtl
 from omtl.util.errors import UserError
@@ -37,21 +39,8 @@ SLACK = 1e-9
 def problem(seed: int, m: int, n: int, d: int, noise: float) -> tuple[Tasks, Stream]:
     """Return tasks of linear labels, some flipped, of unequal sizes, and their rounds."""
     rng = np.random.default_rng(seed)
-    task = np.concatenate([np.arange(m), rng.integers(0, m, m * (n - 1))])
-    X = rng.standard_normal((task.size, d)) * rng.uniform(0.2, 3.0)
-    U = rng.standard_normal(d) + rng.standard_normal((m, d))
-    flip = np.where(rng.random(task.size) < noise, -1.0, 1.0)
-    y = flip * np.where(np.einsum("ij,ij->i", X, U[task]) > 0.0, 1.0, -1.0)
-    tasks = Tasks(X, y, task, tuple(f"task {k}" for k in range(m)))
-    return tasks, rounds(tasks, rng, rng, n_checkpoints=task.size)
-
-
-def by_round(tasks: Tasks, stream: Stream) -> list[list[GivenExample]]:
-    """Return the stream as the oracles meet it."""
-    return [
-        [GivenExample(tasks.X[i], tasks.y[i], int(tasks.task[i]), 0) for i in stream.example[a:b]]
-        for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)
-    ]
+    tasks = random_tasks(rng, m, n, d, noise)
+    return tasks, rounds(tasks, rng, rng, n_checkpoints=tasks.y.size)
 
 
 def suffered(steps: Steps, tasks: Tasks, stream: Stream) -> np.ndarray:
@@ -101,7 +90,7 @@ def test_theorem_1_bounds_each_tasks_regret(
 ) -> None:
     """After each round, against the best weights in hindsight, none, and random ones."""
     tasks, stream = problem(seed, m, n, 3, noise)
-    given_all, shape = by_round(tasks, stream), Shape(m, 3, np.eye(m))
+    given_all, shape = rounds_of(tasks, stream), Shape(m, 3, np.eye(m))
     more: tuple[Any, ...] = (C, alpha, lam, 1.0, any_task)
     steps = (
         oracle.osmtl_t(OSMTLThreshold(*more), given_all, shape)
@@ -185,7 +174,7 @@ def test_the_bound_is_reached() -> None:
     stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0))
     bound = bound_of(tasks, stream, x / 4.0, C=0.25, alpha=1.0)
     learner = OSMTLExponential(C=0.25, alpha=1.0, lam=1.0, margin=1.0)
-    steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 2, np.eye(1)))
+    steps = oracle.osmtl_e(learner, rounds_of(tasks, stream), Shape(1, 2, np.eye(1)))
     np.testing.assert_allclose(bound, suffered(steps, tasks, stream))
 
 
@@ -201,7 +190,7 @@ def test_learning_from_mistakes_only_breaks_the_printed_theorem() -> None:
     regrets = {}
     for margin in (0.0, 1.0):
         learner = OSMTLExponential(C, alpha, lam=1.0, margin=margin)
-        steps = oracle.osmtl_e(learner, by_round(tasks, stream), Shape(1, 1, np.eye(1)))
+        steps = oracle.osmtl_e(learner, rounds_of(tasks, stream), Shape(1, 1, np.eye(1)))
         regrets[margin] = suffered(steps, tasks, stream).sum()
     assert regrets[0.0] == pytest.approx(1.0 + (T - 1) * (1.0 - C))
     assert regrets[0.0] > 10.0 * bound

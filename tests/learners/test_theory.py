@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_cases import random_tasks
 from profiles import thorough
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
@@ -32,16 +33,6 @@ def random_weights(seed: int, m: int, alike: float) -> np.ndarray:
     """Return weights of m tasks around a common vector."""
     rng = np.random.default_rng(seed)
     return alike * rng.standard_normal(3) + rng.standard_normal((m, 3))
-
-
-def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float) -> Tasks:
-    """Return tasks of linear labels, some of them flipped; not all tasks have all n examples."""
-    task = np.concatenate([np.repeat(np.arange(m), n - n // 3), rng.integers(0, m, m * (n // 3))])
-    X = rng.standard_normal((task.size, d)) * rng.uniform(0.2, 3.0)
-    U = rng.standard_normal(d) + rng.standard_normal((m, d))
-    flip = np.where(rng.random(task.size) < noise, -1.0, 1.0)
-    y = flip * np.where(np.einsum("ij,ij->i", X, U[task]) > 0.0, 1.0, -1.0)
-    return Tasks(X, y, task, tuple(f"task {k}" for k in range(m)))
 
 
 # Relations between the tasks
