@@ -20,12 +20,6 @@ INTERFACES = {"load", "parse", "play_grid", "add_options", "run"}
 NOT_YET = ("kernel", "learners")
 """Folders whose vocabulary is counted apart: renaming it changes the learners' hashes."""
 
-MOST_PARAMETERS = 5
-MOST_LINES = 400
-
-LONG = [("omtl/sklearn/base.py", "fit"), ("omtl/sklearn/base.py", "partial_fit")]
-"""The functions with more parameters: scikit-learn's methods, with tasks and nodes besides."""
-
 
 def floor(parts: tuple[str, ...]) -> int | None:
     """Return how high a module stands; None at the root of the package, and for others' modules."""
@@ -65,33 +59,6 @@ def test_no_module_imports_from_above() -> None:
     assert not above
 
 
-PUBLIC = (("omtl", "api"), ("omtl", "datasets.py"))
-"""Where public functions are, whose options by keyword are no burden."""
-
-
-def n_parameters(node: ast.FunctionDef, by_keyword: bool = True) -> int:
-    """Return how many parameters a function has besides its object, also those by keyword alone."""
-    given = node.args
-    options = given.kwonlyargs if by_keyword else []
-    names = [one.arg for one in (*given.posonlyargs, *given.args, *options)]
-    names += [one.arg for one in (given.vararg, given.kwarg) if one]
-    return len(names) - (names[:1] in (["self"], ["cls"]))
-
-
-def test_no_function_has_many_parameters() -> None:
-    """Outside the kernel, the options of data sets, and those by keyword of public functions."""
-    files = [path.relative_to(ROOT) for path in [*MODULES, *(ROOT / "scripts").rglob("*.py")]]
-    found = [
-        (path.as_posix(), node.name)
-        for path in files
-        if path.parts[:2] != ("omtl", "kernel") and path.parts[0] != "data_fetchers"
-        for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-        and n_parameters(node, path.parts[:2] not in PUBLIC) > MOST_PARAMETERS
-    ]
-    assert found == LONG
-
-
 def test_public_names_are_defined_once() -> None:
     """Every data set has its `load`, every protocol its `play_grid`, every command its `run`."""
     found: dict[str, set[str]] = {}
@@ -103,11 +70,3 @@ def test_public_names_are_defined_once() -> None:
                     found.setdefault(node.name, set()).add("/".join(parts))
     twice = {name: files for name, files in found.items() if len(files) > 1}
     assert twice.keys() <= INTERFACES, twice
-
-
-def test_no_file_is_long() -> None:
-    """Neither of the package, nor of scripts or tests."""
-    folders = ("omtl", "data_fetchers", "scripts", "examples", "tests")
-    files = [path for name in folders for path in (ROOT / name).rglob("*.py")]
-    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
-    assert [path for path, n in lines.items() if n > MOST_LINES] == []
