@@ -50,7 +50,7 @@ def _columns(
     return ParsedTable(np.column_stack(columns), labels, _task_names(task, table[task]), used)
 
 
-def read_csv(path: Path, label: str, task: str, features: Sequence[str] | None) -> ParsedTable:
+def csv_table(path: Path, label: str, task: str, features: Sequence[str] | None) -> ParsedTable:
     """Return the columns of a CSV file, with tasks as they are written.
 
     Parameters
@@ -75,8 +75,8 @@ def read_csv(path: Path, label: str, task: str, features: Sequence[str] | None) 
     return _columns(table, label, task, features)
 
 
-def read_parquet(path: Path, label: str, task: str, features: Sequence[str] | None) -> ParsedTable:
-    """Return the columns of a Parquet file (`read_csv`)."""
+def parquet_table(path: Path, label: str, task: str, features: Sequence[str] | None) -> ParsedTable:
+    """Return the columns of a Parquet file (`csv_table`)."""
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as fault:

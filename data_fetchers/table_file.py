@@ -177,11 +177,11 @@ def _found(path: str) -> Path:
 
 
 def _csv(path: Path, options: Options) -> ParsedTable:
-    return _arrow().read_csv(path, options.label, options.task, options.features)
+    return _arrow().csv_table(path, options.label, options.task, options.features)
 
 
 def _parquet(path: Path, options: Options) -> ParsedTable:
-    return _arrow().read_parquet(path, options.label, options.task, options.features)
+    return _arrow().parquet_table(path, options.label, options.task, options.features)
 
 
 def _arrow() -> ModuleType:

@@ -82,7 +82,7 @@ def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
 
 
 @contextmanager
-def fetched(place: str) -> Iterator[Path]:
+def archive_at(place: str) -> Iterator[Path]:
     """Provide the file at a path or an address; a downloaded file is removed at the end.
 
     Raises

@@ -16,7 +16,7 @@ from miniature import SERIAL, small
 
 from omtl.commands._main import main
 from omtl.compute import engine, exchange
-from omtl.compute.exchange import fetched, prune, pull, push
+from omtl.compute.exchange import archive_at, prune, pull, push
 from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.experiment.unit import Result, Unit
 from omtl.reproduction.replay import replay_pulled, unit_of_identity
@@ -235,10 +235,10 @@ def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(exchange, "MOST_DOWNLOADED", 100)
     with (
         pytest.raises(UserError, match=r"cannot be downloaded \(more than 100 bytes\)"),
-        fetched(server.serve("/units", Reply(bytes(101)))),
+        archive_at(server.serve("/units", Reply(bytes(101)))),
     ):
         pass
-    with fetched(server.serve("/few", Reply(bytes(100)))) as path:
+    with archive_at(server.serve("/few", Reply(bytes(100)))) as path:
         assert path.stat().st_size == 100
 
 

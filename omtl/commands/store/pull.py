@@ -16,9 +16,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Import the units."""
-    from omtl.compute.exchange import fetched, pull
+    from omtl.compute.exchange import archive_at, pull
     from omtl.compute.store import Store
 
-    with fetched(options.archive) as path:
+    with archive_at(options.archive) as path:
         done = pull(path, Store.default(), options.archive)
     print(f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code")
