@@ -258,9 +258,11 @@ def knock(address: str) -> None:
     socket.create_connection((host, int(port)), ANSWER).close()
 
 
-CLUSTERS = {Dask.name: Dask, Ray.name: Ray}
-
-LASTING: dict[str, Callable[[str, int], Workers]] = {PROCESSES: LastingThreads, **CLUSTERS}
+LASTING: dict[str, Callable[[str, int], Workers]] = {
+    PROCESSES: LastingThreads,
+    "dask": Dask,
+    "ray": Ray,
+}
 
 BACKENDS = ["sequential", "threading", *LASTING]
 
@@ -292,7 +294,7 @@ def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers
 
 
 def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
-    """Return the workers of an engine, at most so many on this machine.
+    """Return the workers of an engine; of threads at most so many.
 
     Raises
     ------
@@ -300,10 +302,8 @@ def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
         If the engine is unknown or not installed, or its cluster cannot be reached.
     """
     name, jobs = choose("parallel.backend", parallel["backend"], BACKENDS), number_of_jobs(parallel)
-    if name not in CLUSTERS:
-        jobs = min(jobs, most)
     if name not in LASTING or (name == PROCESSES and not CAN_ISOLATE):
-        return Workers(jobs)
+        return Workers(min(jobs, most))
     workers = lasting_workers(name, str(parallel.get("address") or ""), jobs, os.getpid())
     workers.look()
     return workers

@@ -91,7 +91,8 @@ class MultiTask(base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        return self._known_classes()[self.decision_one(x) > 0.0]
+        score = self.decision_one(x)
+        return self._begun()._label_of(score)
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""
@@ -104,7 +105,7 @@ class MultiTask(base.MiniBatchClassifier):
         It has the same order as the scores, but is not calibrated.
         """
         positive = float(expit(self.decision_one(x)))
-        return dict(zip(self._known_classes(), (1.0 - positive, positive), strict=True))
+        return dict(zip(self._begun()._labels, (1.0 - positive, positive), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a frame, in order; bit-identical to `learn_one`.

@@ -82,9 +82,9 @@ class SaveLoadMixin:
         UserError
             If the file is not such a file, or of another learner.
         """
-        from omtl.sklearn.model_file import load_model
+        from omtl.sklearn.model_file import load
 
-        return load_model(cls, path)
+        return cast(Self, load(path, cls))
 
 
 def cloned(estimator: E) -> E:

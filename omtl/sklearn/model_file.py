@@ -11,14 +11,14 @@ import json
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
-from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin, cloned
+from omtl.sklearn.base import SaveLoadMixin, cloned
 from omtl.sklearn.task_column import TaskColumn
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -28,8 +28,6 @@ VERSION = 3
 
 PLAIN = (str, bool, int, float, type(None))
 """Types that JSON preserves."""
-
-Estimator = TypeVar("Estimator")
 
 
 def save(saved: SaveLoadMixin, path: str | PathLike[str]) -> None:
@@ -70,18 +68,7 @@ def save(saved: SaveLoadMixin, path: str | PathLike[str]) -> None:
     write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
-def load(path: str | PathLike[str]) -> Any:
-    """Return the estimator of a file, whatever its kind.
-
-    Raises
-    ------
-    UserError
-        If it cannot be read, is not such a file, or is from a later version or an unknown learner.
-    """
-    return load_model(object, path)
-
-
-def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
+def load(path: str | PathLike[str], kind: type = object) -> Any:
     """Return the estimator of a file, of this kind.
 
     Raises
@@ -113,8 +100,11 @@ def load_model(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
         if not issubclass(found, kind):
             raise UserError(f"{path}: has a {found.__name__}, not a {kind.__name__}")
         estimator = _filled(made, about, arrays)
-        loaded: Estimator = estimator if column is None else _with_column(estimator, **column)
-        return loaded
+        if column is None:
+            return estimator
+        model = TaskColumn(cloned(estimator), **column)
+        model.estimator_ = estimator
+        return model
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
         raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
 
@@ -144,13 +134,6 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
             raise ValueError(f"{name} has an index of nothing")
         array[...] = kept
     return estimator
-
-
-def _with_column(estimator: MultiTaskClassifier, column: int | str, tasks: Any) -> Any:
-    """Return a fitted classifier that reads the task from a column."""
-    model = TaskColumn(cloned(estimator), column, tasks)
-    model.estimator_ = estimator
-    return model
 
 
 def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -> bool:
