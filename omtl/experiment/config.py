@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -72,7 +73,7 @@ def paper_folders() -> dict[str, Path]:
         home = each.experiments
         if each != OURS and home.resolve() == _OUR_PAPERS:
             continue  # a user's own folder may be the checkout
-        for path in _in_folder(home, "*/", file_state(home)):
+        for path in _in_folder(home, "*/"):
             if path.name in found:
                 raise UserError(f"{path}: there is a paper {path.name!r} already; rename yours")
             found[path.name] = path
@@ -81,16 +82,24 @@ def paper_folders() -> dict[str, Path]:
 
 def paper_files(pattern: str) -> list[Path]:
     """Return the files of all papers that match a pattern, by paper and name."""
-    folders = ((each, pattern, file_state(each)) for each in paper_folders().values())
-    return [path for folder in folders for path in _in_folder(*folder)]
+    return [path for each in paper_folders().values() for path in _in_folder(each, pattern)]
 
 
 _OUR_PAPERS = OURS.experiments.resolve()
 
+SETTLED_NS = 10**9
+"""A folder that changed more recently may change again without another time of its change."""
+
+
+def _in_folder(folder: Path, pattern: str) -> list[Path]:
+    """Return what is in a folder, sorted; looked up again only where it changed."""
+    state = file_state(folder)
+    found = _looked_up if time.time_ns() - state[0] > SETTLED_NS else _looked_up.__wrapped__
+    return found(folder, pattern, state)
+
 
 @lru_cache(maxsize=256)
-def _in_folder(folder: Path, pattern: str, _: State) -> list[Path]:
-    """Return what is in a folder as it was, sorted: tables are described again and again."""
+def _looked_up(folder: Path, pattern: str, _: State) -> list[Path]:
     return sorted(folder.glob(pattern))
 
 
