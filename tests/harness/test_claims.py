@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from small_tables import a_cell
 
 from omtl.commands import _main
+from omtl.compute.independent_jobs import attempt
 from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import judge_claims, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
@@ -134,6 +135,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
+    monkeypatch.setattr(reproduce_all, "run_jobs", lambda jobs, _: [*map(attempt, jobs)])
     monkeypatch.setattr(figure_runs, "compute_figure", lambda *_: None)
     monkeypatch.setattr(figure_runs, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(statistics, "reproduce_statistics", lambda *_: [])
