@@ -64,7 +64,7 @@ def csv_table(path: Path, label: str, task: str, features: Sequence[str] | None)
     Raises
     ------
     UserError
-        If it is no CSV, a column is lacking, or a feature is no number.
+        If it is not CSV, a column is missing, or a feature is not a number.
     """
     as_written = pyarrow.csv.ConvertOptions(column_types={task: pyarrow.string()})
     try:

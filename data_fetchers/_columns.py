@@ -59,7 +59,7 @@ VALUES = "write a number, or a column of 0 and 1 for each value"
 
 
 def no_numbers(name: str, kind: str, values: Iterable[Any], todo: str) -> UserError:
-    """Return the error that shows a value of a column of features that is no number.
+    """Return the error that shows a value in a column of features that is not a number.
 
     Parameters
     ----------

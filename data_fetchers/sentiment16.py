@@ -29,7 +29,7 @@ FOLDER = "sentiment"
 
 DOMAINS = tuple(dict.fromkeys(Path(file.path).name.split(".")[0] for file in FILES))
 FILMS = ("MR", "imdb")
-"""The domains that are no kinds of Amazon's products."""
+"""The domains that are not kinds of Amazon's products."""
 LABELS = {"0": -1.0, "1": 1.0}
 
 

@@ -33,6 +33,12 @@ from omtl.util.seeds import generator
 
 __all__ = ["DataSet", "from_arrays", "from_frame", "load", "names"]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
+
+
 TASK = "task"
 """The feature that names the task of a river example."""
 
@@ -57,6 +63,15 @@ class DataSet:
         Whether `y` are targets (regression).
     spec : DataSetSpec, optional
         How the experiments of the package load it again.
+
+    Examples
+    --------
+    >>> data = load("random_walk", n_examples=20, n_tasks=2)
+    >>> data.X.shape, data.task_names
+    ((40, 100), ('task 1', 'task 2'))
+    >>> x, y = next(iter(data))
+    >>> y in (True, False)
+    True
     """
 
     name: str
@@ -146,7 +161,13 @@ class DataSet:
 
 
 def names() -> list[str]:
-    """Return the names of the data sets, including those of the user's own folder."""
+    """Return the names of the data sets, including those of the user's own folder.
+
+    Examples
+    --------
+    >>> "landmine" in names()
+    True
+    """
     user_folder.find()
     return options("dataset")
 
@@ -248,6 +269,7 @@ def from_frame(
     Parameters
     ----------
     frame : DataFrame
+        One row per example.
     label, task : str
         The columns with labels, of two different values, and with the names of tasks.
     features : sequence of str, optional
@@ -311,7 +333,7 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
 
 
 def _of_arrays(name: str, arrays: dict[str, Any], normalise: str, bias: bool) -> DataSet:
-    """Load arrays as a table, of which a file named by its hash is kept in the cache."""
+    """Load arrays as a table; a file of it, named by its hash, is kept in the cache."""
     file = io.BytesIO()
     np.savez(file, **arrays)
     content = file.getvalue()

@@ -29,6 +29,11 @@ from omtl.util.result_files import read_csv
 __all__ = ["cells", "claims", "repeats", "runs"]
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
+
+
 def _published(table: str, reading: str, selection: str) -> PublishedRun:
     user_folder.find()
     known = known_name("table", table, descriptions("table"))
@@ -140,7 +145,13 @@ def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
 
     Examples
     --------
-    >>> runs(".omtl/runs")  # doctest: +SKIP
+    >>> import json, pathlib, tempfile
+    >>> record = {"overrides": ["algorithm=pm"], "config": {}, "params": [{}, {}], "diverged": 0}
+    >>> record["metrics"] = {"error": {"unit": "%", "values": [12.5, 13.5]}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "result.json").write_text(json.dumps(record))
+    ...     runs(folder)["error"].tolist()
+    [13.0]
     """
     records: dict[str, Mapping[str, Any]] = {}
     for folder in map(Path, folders):

@@ -1,7 +1,7 @@
 """Audit what the project depends on: hashes, consistency, licences, known vulnerabilities.
 
 Writes ``requirements/licences.csv``. The status is 1 where something is wrong; advisories that
-cannot be had, as on a machine without a network, are told and are no fault.
+cannot be downloaded, as on a machine without a network, are reported and are not a fault.
 """
 
 from __future__ import annotations

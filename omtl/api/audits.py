@@ -155,6 +155,7 @@ def search_readings(
     Parameters
     ----------
     table : str
+        Its id; case does not matter.
     draws : int
         Number of random readings to try in addition.
     begin : str
@@ -166,6 +167,7 @@ def search_readings(
     repeats : int, optional
         Per trial.
     seed : int
+        Seed of the random readings.
     parallel, jobs, address
         How to compute.
 

@@ -145,6 +145,7 @@ def board(
     repeats : int, optional
         By default as many as the board's config says.
     seed : int
+        Seed of the streams.
     board : str
         A name in ``conf/board``.
     published : bool
@@ -214,6 +215,7 @@ def verify_submission(file: Path, seed: int | None = None, cells: int | None = N
     Parameters
     ----------
     file : Path
+        The submission.
     seed : int, optional
         Seed of the draw of the sample.
     cells : int, optional
@@ -222,7 +224,7 @@ def verify_submission(file: Path, seed: int | None = None, cells: int | None = N
     Raises
     ------
     UserError
-        If it is no submission.
+        If it is not a submission.
     """
     sentences, sound = submission.check_submission(file, seed, cells)
     print("\n".join(sentences))

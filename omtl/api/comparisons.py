@@ -176,6 +176,7 @@ def compare(
     algorithm : str, class or instance
         As in `omtl.run`.
     data : str, DataSet, DataFrame, or a list of these
+        What to play.
     *overrides : str
         Values as on the command line; they may come first and name algorithm and data set.
     against : list of algorithms, optional

@@ -48,6 +48,7 @@ def export(
     names : sequence of str
         Tables, figures and data sets, and folders with records of runs.
     folder : Path or str
+        Where to write.
     by_repeat : bool
         Whether a table of runs has a row for each repeat.
     ro_crate : bool

@@ -113,8 +113,8 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         return _of_path(FOREIGN, named(kind.__name__, values), {TARGET: target, **values}, given)
     elif not all(hasattr(kind, method) for method in ("score", "update")):
         raise UserError(
-            f"{kind.__name__} is no learner: it has neither score and update, nor partial_fit, nor "
-            "learn_one; see docs/own_learner.md"
+            f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit, "
+            "nor learn_one; see docs/own_learner.md"
         )
     label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, changed)
     return _of_path(path_of(kind), label, values, given)

@@ -15,7 +15,9 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     what : str
         What is named, for the message.
     name : str
+        What was typed.
     known : iterable of str
+        What there is.
 
     Raises
     ------

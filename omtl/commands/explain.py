@@ -19,7 +19,7 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the cell and the run of its table."""
-    command.add_argument("table", metavar="TABLE", help="its id; of a claim, also a figure's")
+    command.add_argument("table", metavar="TABLE", help="id of the table, or of a claim's figure")
     command.add_argument(
         "cell", metavar="CELL", nargs="?", help="or a claim's id; default: list all names"
     )

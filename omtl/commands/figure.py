@@ -14,7 +14,9 @@ EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the figure and how to run it."""
-    command.add_argument("figure", metavar="FIGURE", help="its id; `omtl list figures` has all")
+    command.add_argument(
+        "figure", metavar="FIGURE", help="id of the figure; `omtl list figures` shows all"
+    )
     add_run_options(command)
     add_flags(command, "dry-run")
 

@@ -24,7 +24,9 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table and how to run it."""
-    command.add_argument("table", metavar="TABLE", help="its id; `omtl list tables` has all")
+    command.add_argument(
+        "table", metavar="TABLE", help="id of the table; `omtl list tables` shows all"
+    )
     command.add_argument(
         "--cell",
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",

@@ -85,7 +85,7 @@ def is_dry() -> bool:
 
 
 @dataclass(eq=False)
-class DryRunPlan(Exception):  # noqa: N818 - it is no fault
+class DryRunPlan(Exception):  # noqa: N818 - it is not a fault
     """A run was only planned.
 
     Parameters

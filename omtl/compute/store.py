@@ -74,7 +74,7 @@ class StoredRow(NamedTuple):
         Raises
         ------
         ValueError
-            If the row is damaged, stands under another key, or is no result of its protocol.
+            If the row is damaged, stands under another key, or is not a result of its protocol.
         """
         if _digest(self.key, self.facts, self.arrays) != self.sha256:
             raise ValueError("its hash differs")
@@ -356,6 +356,7 @@ class CachedStore:
         self._read: dict[str, Result] = {}
 
     def __call__(self, units: list[Unit]) -> list[Result]:
+        """Return the results of units that are stored."""
         if self._store.is_empty():  # as in a fresh clone: to name all units takes seconds
             return []
         found = []

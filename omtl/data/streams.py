@@ -231,7 +231,7 @@ def lifelong(tasks: Tasks, shuffle: np.random.Generator) -> Stream:
     """
     order = shuffle.permutation(len(tasks.names))
     parts = [shuffle.permutation(np.flatnonzero(tasks.task == k)) for k in order]
-    parts = [part for part in parts if part.size]  # the end of no examples is no checkpoint
+    parts = [part for part in parts if part.size]  # the end of no examples is not a checkpoint
     example = np.concatenate(parts).astype(np.int64)
     ends = np.cumsum([part.size for part in parts])
     last = np.arange(ends[-1] - parts[-1].size + 1, ends[-1])

@@ -93,7 +93,7 @@ class BoardPlan:
 
     @cached_property
     def datasets(self) -> list[str]:
-        """The data sets: the board's, of which some may be asked for, and others by their names."""
+        """The data sets: the board's, or those of them that are asked for, and others by name."""
         if not self.data:
             return list(self.config["data"])
         known = options("dataset")

@@ -71,7 +71,7 @@ run; `notes` are the constants and assumptions as the run has them.
 """
 
 TRIVIAL = "examples"
-"""The line of a figure that is no theorem, but what can be measured at most."""
+"""The line of a figure that is not a theorem, but the most that can be measured."""
 
 
 def papers_with_claims() -> list[str]:
@@ -293,7 +293,7 @@ def _agreement(row: dict[Any, str]) -> list[str]:
 def overview(results: Path = RESULTS) -> str:
     """Return a line per table in Markdown, its links from the project's folder on.
 
-    It has the cells that are compared with print, how many of them each reading brings within 10 %;
+    It has the cells that are compared with print, how many of them each reading brings within 10%;
     as published, floor and ceiling, the way from one to the other, the pairs of rows in the printed
     order, and the claims that hold.
 

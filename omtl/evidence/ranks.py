@@ -115,7 +115,7 @@ def ranking_of(
 
 
 def rankings(cells: pd.DataFrame) -> list[Ranking]:
-    """Return the rankings of a table by each of its metrics that tells which learner is better."""
+    """Return the rankings of a table by each of its metrics that shows which learner is better."""
     metrics = [metric for metric in cells["metric"].unique() if METRICS[metric].compares]
     return [found for metric in metrics if (found := rank(cells, metric)) is not None]
 

@@ -40,7 +40,7 @@ SHARING = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")
 """A row for each family, data set and what the sharing learner stands beside.
 
 `ratio` is the geometric mean over the repeats of its mistakes over the other's, with an interval of
-95 %; `outcome` is of the region of practical equivalence (`omtl.evidence.comparisons.REGION`).
+95%; `outcome` is of the region of practical equivalence (`omtl.evidence.comparisons.REGION`).
 """
 
 NAMED, MOST = 4, 0.5

@@ -111,7 +111,7 @@ def reproduce_statistics(name: str, request: Request) -> list[Path]:
     Its ``claims.csv`` has the comparisons of its claims. A table with several data sets also has a
     csv of average ranks, and their diagrams where the critical difference leaves room for any;
     one with algorithms of the paper's own has ``equivalence.csv``, which says where they differ
-    from others by more than 5 %.
+    from others by more than 5%.
 
     Raises
     ------

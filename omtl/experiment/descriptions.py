@@ -184,7 +184,7 @@ class TableDescription(Description):
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of a panel: a learner; what the other keys mean is told by the kinds of panels."""
+    """A line of a panel: a learner; the kinds of panels describe the other keys."""
 
     algorithm: str
     network: str = ""

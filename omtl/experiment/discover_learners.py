@@ -35,7 +35,7 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         names = {path.resolve(): name for name, path in option_files("algorithm").items()}
         if file.resolve() not in names:
             raise UserError(
-                f"{file} is no config of a learner; name one, algorithm/my_learner.yaml"
+                f"{file} is not the config of a learner; name one, algorithm/my_learner.yaml"
             )
         yield from _of_spec(AlgorithmSpec.named(names[file.resolve()]))
         return
@@ -75,7 +75,7 @@ def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:
 
 def _imported(file: Path) -> Any:
     if file.suffix != ".py" or not file.is_file():
-        raise UserError(f"{file} is no file of Python; name the file of a learner, my_learner.py")
+        raise UserError(f"{file} is not a Python file; name the file of a learner, my_learner.py")
     if not file.stem.isidentifier():
         raise UserError(
             f"{file}: {file.stem!r} cannot be imported; name it as a module, my_learner.py"

@@ -113,7 +113,7 @@ def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
         return ()
     try:
         tasks = load_prepared(dataset, seed=0, draw=0).tasks
-    except UserError:  # whoever needs the data tells it
+    except UserError:  # whoever needs the data reports it
         return ()
     uneven = "" if dataset.normalise in SCALES else getattr(tasks, "uneven", "")
     return (*getattr(tasks, "notes", ()), *([uneven] if uneven else []))
@@ -201,7 +201,7 @@ def new_learner(algorithm: AlgorithmSpec, point: Mapping[str, Any]) -> Any:
     wrong = [name for name in point if name not in kinds]
     if wrong:
         raise UserError(
-            f"algorithm {algorithm.name}: {', '.join(wrong)} is no hyper-parameter; "
+            f"algorithm {algorithm.name}: {', '.join(wrong)} is not a hyper-parameter; "
             f"there are {', '.join(kinds)}"
         )
     ours = learner.__module__.startswith("omtl.learners.")

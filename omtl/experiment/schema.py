@@ -2,7 +2,7 @@
 
 A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a union, ``str``,
 ``int``, ``float``, ``bool``, ``None`` or ``Any``. Fields without a default are needed; a field
-whose metadata has `REST` takes all keys that are no fields.
+whose metadata has `REST` takes all keys that are not fields.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def progressive(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
 
 
 BY_CHECKPOINT = ("checkpoint_mistakes", "checkpoint_absolute", "checkpoint_by_task")
-"""Cumulative counts and errors, of which a path takes those of each stretch."""
+"""Cumulative counts and errors; a path takes those of each stretch."""
 
 OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
 """Arrays that are the same whichever points a path takes, and the divergence of its last point."""

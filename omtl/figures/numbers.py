@@ -127,7 +127,7 @@ def show_figure(
 def figure_rows(figure: PlannedFigure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:
     """Return the rows of a figure's csv: every number that is drawn, as text.
 
-    The column `kind` tells lines of played runs (``run``) from formulas (``theory``), weights of a
+    The column `kind` tells apart lines of runs (``run``) from formulas (``theory``), weights of a
     heat map (``weight``; the label is the row, x the column, from 1), vertical lines
     (``reference``), published values (``published``), ``note`` and ``missing``; the text of the
     last two is the label.

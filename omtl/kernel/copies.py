@@ -206,7 +206,7 @@ def move_to_successors(successor, of, learns):
 
 @inlined
 def split_copies(bank, copies, part, slot, learns):
-    """Split copies of which only some points learn; return whether the memory sufficed.
+    """Split copies from which only some points learn; return whether the memory sufficed.
 
     Afterwards a copy has points of one kind only, given by `copies.has_points`.
     """

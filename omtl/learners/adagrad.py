@@ -29,9 +29,17 @@ def adapt(f, value, a, w, square):
 class AdaGrad(NamedTuple):
     """AdaGrad with diagonal matrices (Duchi et al. 2011, section 1.1 and figure 1).
 
-    If the hinge loss 1 − y w·x is positive, its gradient is g = −y x, and each weight takes the
-    step w_i ← w_i − η g_i / √(Σ g_i²), the sum over this and all earlier gradients. δ, which the
-    paper adds to the root, is 0: a weight whose sum is 0 has no gradient.
+    Objective, the sum of the hinge losses:
+
+        min_w Σ_t ℓ_t(w),  ℓ_t(w) = max(0, 1 − y_t w·x_t)
+
+    Update, if the loss is positive, with its gradient g = −y x, for each feature f:
+
+        G_f ← G_f + g_f²
+        w_f ← w_f − η g_f / √G_f
+
+    So each weight has a learning rate of its own. δ, which the paper adds to the root, is 0: a
+    weight whose sum is 0 has no gradient.
 
     Cost per example: O(nonzeros).
 
@@ -45,6 +53,7 @@ class AdaGrad(NamedTuple):
     Estimator
     ---------
     defaults : eta = 0.1
+    cites : duchi2011adaptive
     """
 
     eta: float

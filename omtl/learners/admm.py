@@ -98,13 +98,20 @@ def relate(V, related, work):
 class CADMM(NamedTuple):
     """C-ADMM, the centralised form (the program's ``multi_task.py``): one step per round.
 
-    With g_k = −y x if task k errs and 0 otherwise, for K tasks, λ = λ₁ + λ₃ and all k:
-    w_k ← (η w_k + ρ (u + v_k) − g_k − z_k) / (ρ + η);
-    u ← λ Σ_k (z_k + ρ w_k) / (λ (λ₂ + ρ K) + λ₂ ρ);
-    v_k ← λ₂ (z_k + ρ w_k) / (λ₂ (λ + ρ) + ρ K λ) + λ₄ (V Ω⁺)_k;
-    z_k ← z_k + ρ (w_k − u − v_k); and Ω ← (VᵀV)^½ / tr((VᵀV)^½), at first I/K.
+    Objective of the steps for w, u and v (we had the program, not the paper's text):
 
-    Cost per round: O(n_tasks² · n_features + n_tasks³).
+        min Σ_t max(0, −y_t w_k·x_t) + λ₂/2 ‖u‖² + λ/2 Σ_k ‖v_k‖²  subject to  w_k = u + v_k,
+        λ = λ₁ + λ₃
+
+    Update, with multipliers z_k, for K tasks and all k; g_k = −y x if task k errs, and 0 otherwise:
+
+        w_k ← (η w_k + ρ (u + v_k) − g_k − z_k) / (ρ + η)
+        u ← λ Σ_k (z_k + ρ w_k) / (λ (λ₂ + ρ K) + λ₂ ρ)
+        v_k ← λ₂ (z_k + ρ w_k) / (λ₂ (λ + ρ) + ρ K λ) + λ₄ (V Ω⁺)_k
+        z_k ← z_k + ρ (w_k − u − v_k)
+        Ω ← (VᵀV)^½ / tr((VᵀV)^½),  at first I/K
+
+    Cost per example: its part of a round's O(n_tasks² · n_features + n_tasks³).
 
     Parameters
     ----------
@@ -119,6 +126,7 @@ class CADMM(NamedTuple):
     ---------
     defaults : rho = 0.5, eta = 240.0, lam1 = 0.1, lam2 = 20.0, lam3 = 0.1, lam4 = 0.1
     takes : rounds
+    cites : li2025online
     """
 
     rho: float
@@ -154,12 +162,20 @@ class CADMM(NamedTuple):
 class DADMM(NamedTuple):
     """D-ADMM, on a network (the program's ``admm.py``): each node steps for its example's task.
 
-    A node takes the weighted mean of its neighbours' W, V and Z, predicts with it, and takes the
-    steps of C-ADMM for the task k of its example alone, with u = 0 in the step of w_k, as in the
-    program. There nodes run on clocks of their own and average their neighbours without
-    themselves; here all take part in a round, with the network's weights.
+    Objective, that of `CADMM` at every node, whose weights the network draws together:
 
-    Cost per round: O(n_nodes · (n_links + n_tasks²) · n_features + n_nodes · n_tasks³).
+        min Σ_t max(0, −y_t w_k·x_t) + λ₂/2 ‖u‖² + λ/2 Σ_k ‖v_k‖²  subject to  w_k = u + v_k
+
+    Update of node i with its neighbours j and their weights a_ij, which it then predicts with:
+
+        (W_i, V_i, Z_i) ← Σ_j a_ij (W_j, V_j, Z_j)
+
+    Then it takes the steps of `CADMM` for the task k of its example alone, with u = 0 in the step
+    of w_k, as in the program. There nodes run on clocks of their own and average their neighbours
+    without themselves; here all take part in a round, with the network's weights.
+
+    Cost per example: its part of a round's
+    O(n_nodes · (n_links + n_tasks²) · n_features + n_nodes · n_tasks³).
 
     Parameters
     ----------
@@ -174,6 +190,7 @@ class DADMM(NamedTuple):
     ---------
     defaults : rho = 5.0, eta = 70.0, lam1 = 0.01, lam2 = 0.01, lam3 = 0.01, lam4 = 0.01
     takes : network, rounds
+    cites : li2025online
     """
 
     rho: float

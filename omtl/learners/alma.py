@@ -22,8 +22,14 @@ class Weights(NamedTuple):
 class ALMA(NamedTuple):
     """ALMA₂ (Gentile 2001, figure 1, with p = 2), on examples of length 1.
 
-    With x̂ = x / ‖x‖ and k − 1 steps so far: if y w·x̂ ≤ (1 − α) B / √k, w ← w + (C / √k) y x̂, and
-    then w ← w / max(1, ‖w‖). B = 1 / α and C = √2, as in the paper's theorem 3.
+    Objective, at least the share 1 − α of the largest margin, with x̂ = x / ‖x‖:
+
+        max_{‖w‖ ≤ 1} min_t y_t w·x̂_t
+
+    Update number k, if y w·x̂ ≤ (1 − α) B / √k, with B = 1 / α and C = √2 as in theorem 3:
+
+        w ← w + (C / √k) y x̂
+        w ← w / max(1, ‖w‖)
 
     Cost per example: O(nonzeros), amortised.
 
@@ -37,6 +43,7 @@ class ALMA(NamedTuple):
     Estimator
     ---------
     defaults : alpha = 0.9
+    cites : gentile2001new
     """
 
     alpha: float

@@ -24,8 +24,14 @@ class Posterior(NamedTuple):
 class AROW(NamedTuple):
     """AROW (Crammer et al. 2009, figure 1) with a diagonal covariance Σ, the identity at first.
 
-    If y w·x < 1, with v = xᵀΣx and β = 1 / (v + r), w ← w + β (1 − y w·x) y Σx and Σ ← Σ − β Σx
-    xᵀΣ, keeping only the diagonal.
+    Objective of each step, which moves a Gaussian over the weights from N(w', Σ') to N(w, Σ):
+
+        min KL(N(w, Σ) ‖ N(w', Σ')) + (ℓ(w)² + xᵀΣx) / (2 r),  ℓ(w) = max(0, 1 − y w·x)
+
+    Update, if y w·x < 1, with v = xᵀΣx and β = 1 / (v + r), keeping only the diagonal of Σ:
+
+        w ← w + β (1 − y w·x) y Σx
+        Σ ← Σ − β Σx xᵀΣ
 
     Cost per example: O(nonzeros).
 
@@ -39,6 +45,7 @@ class AROW(NamedTuple):
     Estimator
     ---------
     defaults : r = 1.0
+    cites : crammer2009adaptive
     """
 
     r: float

@@ -21,10 +21,17 @@ class Steps(NamedTuple):
 class MultiPerceptron(NamedTuple):
     """The multi-task perceptron with a fixed interaction matrix (Multi-P of the ROM paper).
 
-    If y w^k·x ≤ margin, w^j ← w^j + η y (A⁻¹)_{j,k} x for every task j. A is as in their section 3,
-    (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K) for K tasks, as the DOM paper prints it (eq. 10); with
-    b = K it is the matrix that Saha et al. (2011, section 2) print. So w^k = η (K s^k + b s) / ((1
-    + b) K), where s^k sums y x over the steps of task k and s over all steps. With integer features
+    Objective of each step from w', in a norm that draws the K tasks to their mean w̄:
+
+        min_w ½ ‖w − w'‖²_A − η y w_k·x,  ‖w‖²_A = Σ_k ‖w_k‖² + b Σ_k ‖w_k − w̄‖²
+
+    Update, if y w_k·x ≤ margin, of every task j:
+
+        w_j ← w_j + η (A⁻¹)_{j,k} y x,  (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K)
+
+    A is as in section 3 of Cavallanti et al. (2010), and as the DOM paper prints it (eq. 10); with
+    b = K it is the matrix that Saha et al. (2011, section 2) print. So w_k = η (K s_k + b s) / ((1
+    + b) K), where s_k sums y x over the steps of task k and s over all steps. With integer features
     and b these sums are exact, so rounding never decides the sign of a zero score.
 
     Cost per example: O(nonzeros).
@@ -36,11 +43,12 @@ class MultiPerceptron(NamedTuple):
     eta : float in (0, inf)
         Learning rate η > 0; with ``margin = 0`` it changes no prediction.
     margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w_k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
 
     Estimator
     ---------
     defaults : b = 1.0
+    cites : cavallanti2010linear
     """
 
     b: float

@@ -9,15 +9,21 @@ from omtl.kernel.rules import Example, Shape
 
 
 class COML(NamedTuple):
-    """COML: a global vector w, and a personal vector u^k that predicts for task k.
+    """COML (Li et al. 2014): a global vector w, and a personal vector u_k that predicts for task k.
 
-    On (x, y) of task k, if u^k has a positive hinge loss,
-    u^k ← argmin_u  (μ/2)‖u − w‖² + ((1−μ)/2)‖u − u^k‖² + C ℓ(u),
-    which is a passive-aggressive step (τ at most C) from the point μ w + (1−μ) u^k. Then w takes a
-    PA-I step of its own with its own loss. μ = λ₁ / (λ₁ + λ₂) of the original's two weights, and C
-    is in units of their sum. This follows the descriptions in the ROM and DOM papers, which do not
-    say whether u^k changes when it has no loss; with ``every_round`` it does, and moves towards w
-    by μ.
+    Objective of each step, if u_k has a positive hinge loss ℓ(u) = max(0, 1 − y u·x):
+
+        min_u  μ/2 ‖u − w‖² + (1 − μ)/2 ‖u − u_k‖² + C ℓ(u)
+
+    Update, which is a passive-aggressive step from the point v, and one of w with its own loss:
+
+        v = μ w + (1 − μ) u_k
+        u_k ← v + min(C, ℓ(v) / ‖x‖²) y x
+        w ← w + min(C, ℓ(w) / ‖x‖²) y x
+
+    μ = λ₁ / (λ₁ + λ₂) of the original's two weights, and C is in units of their sum. This follows
+    the descriptions in the ROM and DOM papers, which do not say whether u_k changes when it has no
+    loss; with ``every_round`` it does, and moves towards w by μ.
 
     Cost per example: O(nonzeros) on dense rows, O(n_tasks · nonzeros) on sparse ones.
 
@@ -33,6 +39,7 @@ class COML(NamedTuple):
     Estimator
     ---------
     defaults : C = 1.0, mu = 0.5
+    cites : li2014collaborative
     """
 
     C: float

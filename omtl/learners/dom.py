@@ -41,9 +41,14 @@ class Nodes(NamedTuple):
 class NS(NamedTuple):
     """NS (Chen, Richard, Sayed 2014, as the DOM paper uses it): node i learns task i.
 
-    Neighbours combine their vectors, then each takes a hinge step on its own task's example; this
-    pulls the network towards one vector for all tasks ("Pareto optimality", section 1). Chen,
-    Richard and Sayed regularise: a node goes only part of the way to its neighbours' combination.
+    Objective, the hinge losses of all nodes under one vector ("Pareto optimality", section 1):
+
+        min_w Σ_t Σ_i ℓ(w; x_i, y_i),  ℓ(w; x, y) = max(0, 1 − y w·x)
+
+    Update of node i, which combines its neighbours' vectors and, if it has a loss, takes a step:
+
+        v_i = Σ_j a_ij w_j
+        w_i = v_i + η y_i x_i
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -52,12 +57,14 @@ class NS(NamedTuple):
     eta : float in (0, inf)
         Learning rate η > 0.
     strength : float in (0, 1]
-        How far a node goes to its neighbours' combination in a round, above 0; 1 is all the way.
+        How far a node goes to its neighbours' combination, above 0; 1, as in the DOM paper, is all
+        the way, and less regularises as Chen, Richard and Sayed do.
 
     Estimator
     ---------
     defaults : eta = 0.1
     takes : network, rounds
+    cites : chen2014multitask, zhang2018distributed
     """
 
     eta: float
@@ -97,6 +104,15 @@ class NS(NamedTuple):
 class DST(NamedTuple):
     """DST (DOM paper, section 4.1): every node learns all tasks, without sharing between tasks.
 
+    Objective, the hinge losses of each task k at all nodes:
+
+        min_{w^k} Σ_t Σ_i ℓ(w^k; x_i, y_i),  ℓ(w; x, y) = max(0, 1 − y w·x)
+
+    Update of node i, whose example has the task k, if it has a loss (eqs. 14 and 15):
+
+        v_i^l = Σ_j a_ij w_j^l  for all tasks l
+        w_i^k = v_i^k + η y x
+
     Cost per example: O(n_nodes · nonzeros).
 
     Parameters
@@ -108,6 +124,7 @@ class DST(NamedTuple):
     ---------
     defaults : eta = 0.1
     takes : network, rounds
+    cites : zhang2018distributed
     """
 
     eta: float
@@ -145,9 +162,14 @@ def add_related(net, steps, b, rows):
 class DOM1(NamedTuple):
     """DOM-I (DOM paper, algorithm 1): a fixed relation between the tasks.
 
-    w_i^j ← w_i^j + η (B⁻¹)_{j,k} y x for every task j (eq. 9), where x belongs to task k and
-    (B⁻¹)_{j,k} = (b + m δ_jk) / ((b + 1) m) (eq. 10). The part that is the same for all j goes to
-    one shared slot.
+    Objective, the hinge losses of all m tasks at all nodes, in a norm that ties the tasks:
+
+        min_w Σ_t Σ_i ℓ(w^k; x_i, y_i),  ‖w‖²_B = wᵀ (B ⊗ I) w
+
+    Update of node i, whose example has the task k, for every task j (eqs. 9, 10 and 14):
+
+        v_i^j = Σ_l a_il w_l^j
+        w_i^j = v_i^j + η (B⁻¹)_{j,k} y x,  (B⁻¹)_{j,k} = (b + m δ_jk) / ((b + 1) m)
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -162,6 +184,7 @@ class DOM1(NamedTuple):
     ---------
     defaults : eta = 0.1, b = 4.0
     takes : network, rounds
+    cites : zhang2018distributed
     """
 
     eta: float
@@ -200,9 +223,17 @@ class Relations(NamedTuple):
 class DOM2(NamedTuple):
     """DOM-II (DOM paper, algorithm 2): each node learns the relation between the tasks.
 
-    B̂_i = α I + (1 − α) P_i (line 20, B₀ = I as in section 4.2), and node i updates by the weighted
-    mean B_i of its neighbours' B̂ (line 6): w_i^j ← w_i^j + η (B_i)_{j,k} y x. Row k of P_i is the
-    softmax of the negative losses on (x, y) (eq. 13); P_i = 0 at first.
+    Objective, that of `DOM1`, with a relation B_i that each node learns:
+
+        min_w Σ_t Σ_i ℓ(w^k; x_i, y_i)
+
+    Update of node i, whose example has the task k, for every task j (eqs. 9, 13, 14, lines 6, 20):
+
+        v_i^j = Σ_l a_il w_l^j,  B_i = Σ_l a_il B̂_l
+        w_i^j = v_i^j + η (B_i)_{j,k} y x
+        (P_i)_{k,j} ∝ exp(−ℓ(v_i^j; x, y)),  B̂_i = α I + (1 − α) P_i
+
+    At first P_i = 0, but B₀ = I as in section 4.2.
 
     Cost per example: O(n_tasks · n_nodes · nonzeros); for dense rows O(n_tasks · n_features), and
     O(n_tasks · n_links · n_features) per round to combine.
@@ -223,6 +254,7 @@ class DOM2(NamedTuple):
     ---------
     defaults : eta = 0.1, alpha = 0.4
     takes : network, rounds
+    cites : zhang2018distributed
     """
 
     eta: float
@@ -298,10 +330,17 @@ class DualSum(NamedTuple):
 class DA(NamedTuple):
     """DA (Duchi, Agarwal, Wainwright 2012) on many tasks (DOM paper, appendix F).
 
-    z_i ← Σ_j a_ij z_j + g_i (eq. 22), w_i(t + 1) = −α(t) z_i(t + 1) with α(t) = η/√t (eq. 23,
-    ψ = ½‖·‖²_B), and the gradient of an example of task k is g = −y B⁻¹ φ (eq. 25), with B⁻¹ as in
-    DOM-I. A node's own last gradient counts in full when it predicts; the neighbours' arrive with
-    the next combination.
+    Objective of node i after t rounds, with the gradients z_i that have reached it:
+
+        min_w z_i·w + ψ(w) / α(t),  ψ(w) = ½ ‖w‖²_B,  α(t) = η / √t
+
+    Update (eqs. 22, 23 and 25), with B⁻¹ as in DOM-I and φ the example in the place of its task:
+
+        z_i ← Σ_j a_ij z_j + g_i,  g = −y B⁻¹ φ if the hinge loss is positive
+        w_i = −α(t) z_i
+
+    A node's own last gradient counts in full when it predicts; the neighbours' arrive with the next
+    combination.
 
     Cost per example: O(n_nodes · nonzeros).
 
@@ -316,6 +355,7 @@ class DA(NamedTuple):
     ---------
     defaults : eta = 0.1, b = 4.0
     takes : network, rounds
+    cites : duchi2012dual, zhang2018distributed
     """
 
     eta: float

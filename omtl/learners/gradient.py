@@ -19,13 +19,21 @@ class Descents(NamedTuple):
 
 
 class GradientDescent(NamedTuple):
-    """Greedy projection (Zinkevich 2003, section 2) with η_t = η / √t: w ← w − η_t ℓ'(w·x) x.
+    """Greedy projection, or online gradient descent (Zinkevich 2003, section 2), with η_t = η / √t.
 
-    For the hinge loss, ℓ' = −y if 1 − y w·x is positive, else 0; t counts all examples that the
-    vector has met. On real targets the loss may be the absolute or the square loss. Weights are
-    unconstrained, so nothing is projected. No paper of this project has this learner:
-    `omtl.learners.perceptron` with a margin of 1 has the same step at all times,
-    `omtl.learners.lifelong.OGD` has a regulariser and steps of 1 / (λ t).
+    Objective, the sum of the losses, by default the hinge loss ℓ(s) = max(0, 1 − y s):
+
+        min_w Σ_t ℓ_t(w·x_t)
+
+    Update after the t-th example of a vector; for the hinge loss, ℓ' = −y if it is positive, else
+    0:
+
+        w ← w − (η / √t) ℓ'(w·x) x
+
+    On real targets the loss may be the absolute or the square loss. Weights are unconstrained, so
+    nothing is projected. No paper of this project has this learner: `omtl.learners.perceptron` with
+    a margin of 1 has the same step at all times, `omtl.learners.lifelong.OGD` has a regulariser and
+    steps of 1 / (λ t).
 
     Cost per example: O(nonzeros).
 
@@ -41,6 +49,7 @@ class GradientDescent(NamedTuple):
     Estimator
     ---------
     defaults : eta = 1.0
+    cites : zinkevich2003online
     """
 
     eta: float

@@ -58,17 +58,22 @@ def weigh(state, y):
 class HedgedMultiTask(NamedTuple):
     """MT-OGD on the hinge loss, with Hedge over the strength b of sharing.
 
-    Expert j takes the steps w^i ← w^i − η_t (A_j⁻¹)_{i,k} ∂ℓ_t for all tasks i, where k is the
-    example's, η_t = η / √t, and A_j⁻¹ = (1 − c_j) I + c_j 11ᵀ / K for K tasks. This is the matrix
-    of the multi-task perceptron, (A⁻¹)_{i,k} = (b + K δ_ik) / ((1 + b) K), with c = b / (1 + b).
-    The experts' c_j are 0, 1/(E−1), ..., 1: from tasks that learn alone to one vector for all. The
-    step is divided by (A_j⁻¹)_{k,k}, so that all experts move the example's task by the same
-    amount.
+    Objective of each step of expert j of E from w', for K tasks, in a norm of the expert's own:
 
-    The answer is Σ_j p_j w_j^k·x. All experts get the gradient −y x at the answer, so they share
-    their sums: w_j^k = ((1 − c_j) s^k + c_j s / K) / (1 − c_j + c_j / K). Hedge uses p_j ∝ exp(−γ_t
-    L_j), where L_j = Σ −y w_j^k·x over the steps and γ_t = √(ln E / Σ (max_j ℓ_j − min_j ℓ_j)²), so
-    there is no rate to tune.
+        min_w ½ Σ_{i,l} (A_j)_{i,l} (w_i − w'_i)·(w_l − w'_l) − η_t y w_k·x
+        A_j⁻¹ = (1 − c_j) I + c_j 11ᵀ / K,  c_j = 0, 1/(E−1), ..., 1
+
+    Update, with the gradient −y x at the common answer Σ_j p_j w_j^k·x, shared by all experts:
+
+        s^k ← s^k + η y x / √t,  s = Σ_k s^k
+        w_j^k = ((1 − c_j) s^k + c_j s / K) / (1 − c_j + c_j / K)
+        p_j ∝ exp(−γ_t L_j),  L_j = Σ −y w_j^k·x over the steps
+        γ_t = √(ln E / Σ (max_j ℓ_j − min_j ℓ_j)²)
+
+    A_j is the matrix of the multi-task perceptron, (A⁻¹)_{i,k} = (b + K δ_ik) / ((1 + b) K), with c
+    = b / (1 + b): from tasks that learn alone to one vector for all. A step is divided by
+    (A_j⁻¹)_{k,k}, so that all experts move the example's task by the same amount. Hedge needs no
+    rate to be tuned.
 
     Cost per example: O(nonzeros + n_experts).
 
@@ -82,6 +87,7 @@ class HedgedMultiTask(NamedTuple):
     Estimator
     ---------
     defaults : eta = 1.0
+    cites : cesabianchi2022multitask
     """
 
     eta: float

@@ -74,6 +74,14 @@ class OwnSums(NamedTuple):
 class OGD(NamedTuple):
     """Online gradient descent: the AKLO paper's ITOL (one classifier per task) and TOL (`pooled`).
 
+    Objective, the regularised hinge losses:
+
+        min_w Σ_t ℓ_t(w) + ½ λ ‖w‖²,  ℓ_t(w) = max(0, 1 − y_t w·x_t)
+
+    Update after the t-th example, with η_t = 1 / (λ t); the last term only if y w·x < 1:
+
+        w ← (1 − η_t λ) w + η_t y x
+
     ITOL learns each task from scratch; TOL continues with one classifier and one step counter.
 
     Cost per example: O(nonzeros).
@@ -92,6 +100,7 @@ class OGD(NamedTuple):
     Estimator
     ---------
     defaults : lam = 1.0
+    cites : shui2018accumulating, zinkevich2003online
     """
 
     lam: float
@@ -206,22 +215,33 @@ def error(loss, y, value):
 class AKLO(NamedTuple):
     """AKLO Sum and AKLO Sample, Unif Sum and Unif Sample (AKLO paper, algorithms 1 and 2).
 
-    The t-th example x of a task gets the score (1 − α_t) T(w·x) + α_t O(x), where T clips to
-    [−1, 1], w is the task's own classifier, α_t falls from 1, and O is the vote of the base of past
-    classifiers w^(i): T(Σ p(i) w^(i)·x) (eq. 2), or T(w^(i)·x) for one i drawn from p (eq. 3). p(i)
-    ∝ exp(−ε L(i)) with L(i) = Σ (T(w^(i)·x) − y)² over the task so far and ε = √(log T / (8 Σ α)),
-    T the number of past classifiers (algorithm 2, theorem 1). The first task has no base and is
-    scored by its own classifier.
+    Objective of a task's own classifier w, and of the weights p of the n past classifiers w^(i):
+
+        min_w Σ_t ℓ_t(w) + ½ λ ‖w‖²,  ℓ_t(w) = max(0, 1 − y_t w·x_t)
+        min_p Σ_t Σ_i p(i) (T(w^(i)·x_t) − y_t)²,  T clips to [−1, 1]
+
+    Score of the t-th example of a task, where α_t falls from 1 (eq. 2):
+
+        (1 − α_t) T(w·x) + α_t T(Σ_i p(i) w^(i)·x)
+
+    Update, with η_t = 1 / (λ t) and the last term only if y w·x < 1 (algorithm 2, theorem 1):
+
+        L(i) ← L(i) + (T(w^(i)·x) − y)²
+        p(i) ∝ exp(−ε L(i)),  ε = √(log n / (8 Σ α))
+        w ← (1 − η_t λ) w + η_t y x
+
+    AKLO Sample has the vote T(w^(i)·x) of one i drawn from p (eq. 3). The first task has no base
+    and is scored by its own classifier.
 
     If the horizon N is unknown, or `doubling` says not to use it, L is reset to 0 whenever t is a
-    power of two, and ε = √(log T / (8 Σ_{j ≤ 2^m} α_j)) for t in [2^m, 2^(m+1)) (theorem 2). For
+    power of two, and ε = √(log n / (8 Σ_{j ≤ 2^m} α_j)) for t in [2^m, 2^(m+1)) (theorem 2). For
     this case the paper allows any non-increasing α_t with α_1 = 1, and names none; α_t = 1 / √t is
     ours.
 
     In a stream whose tasks alternate, the base of a task consists of the tasks that began before
     it, in their current state.
 
-    Cost per example: O(nonzeros · T), for the products of the row with all past classifiers.
+    Cost per example: O(nonzeros · n), for the products of the row with all past classifiers.
 
     Parameters
     ----------
@@ -259,6 +279,7 @@ class AKLO(NamedTuple):
     takes : n_examples, random_state
     drawn : alpha_sum, column, n_begun, random
     linear : no
+    cites : shui2018accumulating
     """
 
     lam: float

@@ -18,11 +18,19 @@ class Surplus(NamedTuple):
 class Majority(NamedTuple):
     """The more frequent label of a task so far; a learner must beat it to have learnt anything.
 
-    The score is the number of positive examples of the task minus that of negative ones, plus ½. So
-    a tie, as before the first example, predicts +1: a score of 0 would be a mistake whatever the
+    Objective, the fewest mistakes of one answer c for all examples of a task:
+
+        min_c Σ_t 1[y_t ≠ c],  c = −1 or +1
+
+    Update of the task's count, and the score of its next example, which looks at no feature:
+
+        n_k ← n_k + y
+        score = n_k + ½
+
+    So a tie, as before the first example, predicts +1: a score of 0 would be a mistake whatever the
     label, and neither label is more likely. Tasks never see each other's labels.
 
-    The learner takes no steps, so it has no support vectors.
+    The learner takes no steps, so it has no support vectors. It is a baseline of no paper.
 
     Cost per example: O(1).
 

@@ -1,11 +1,11 @@
 """Multi-task AROW: second-order learning of shared and task-specific weights (ours).
 
-It makes fewer errors than AROW for each task on landmine (5.89 instead of 6.40 %), spam (5.43,
+It makes fewer errors than AROW for each task on landmine (5.89 instead of 6.40%), spam (5.43,
 9.65) and sentiment (17.10, 19.58). Compared with AROW (pooled) it gains only on landmine, 0.29 ±
 0.04; on spam, −0.19 ± 0.26, and on sentiment, 0.08 ± 0.09, they do not differ. So nearly all of the
 gain from second-order sharing there is the gain from pooling (``omtl compare
 algorithm=multitask_arow dataset=landmine,spam,sentiment --only arow,arow_pooled repeats=10``;
-hyper-parameters chosen on the first tenth, 95 % intervals of paired differences).
+hyper-parameters chosen on the first tenth, 95% intervals of paired differences).
 """
 
 from __future__ import annotations
@@ -33,12 +33,19 @@ class Posteriors(NamedTuple):
 class MultiTaskAROW(NamedTuple):
     """AROW (Crammer et al. 2009, figure 1) on compound rows, whose prior relates the tasks.
 
+    Objective of each step, that of `AROW` with w = (u, p_k) and the row z = (√c x, √(1 − c) x):
+
+        min KL(N(w, Σ) ‖ N(w', Σ')) + (ℓ(w)² + zᵀΣz) / (2 r),  ℓ(w) = max(0, 1 − y w·z)
+
+    Update, if y w·z < 1, with v = zᵀΣz and β = 1 / (v + r), keeping only the diagonal of Σ:
+
+        w ← w + β (1 − y w·z) y Σz
+        Σ ← Σ − β Σz zᵀΣ
+
     The weights of task k are √c u + √(1 − c) p_k, with a prior of variance 1 on each weight of u
-    and p_k: weights of different tasks have the covariance A⁻¹ = (1 − c) I + c 11ᵀ, the interaction
-    matrix of the multi-task perceptron (Cavallanti et al. 2010, section 3) with unit diagonal. In
-    other words, AROW of the row z = (√c x, √(1 − c) x) with the weights (u, p_k), with a diagonal
-    covariance Σ. If y w·z < 1, with v = zᵀΣz and β = 1 / (v + r), w ← w + β (1 − y w·z) y Σz and Σ
-    ← Σ − β Σz zᵀΣ, keeping only the diagonal. No paper has this combination.
+    and p_k. So weights of different tasks have the covariance A⁻¹ = (1 − c) I + c 11ᵀ, the
+    interaction matrix of the multi-task perceptron (Cavallanti et al. 2010, section 3) with unit
+    diagonal. No paper has this combination.
 
     Cost per example: O(nonzeros).
 
@@ -53,6 +60,7 @@ class MultiTaskAROW(NamedTuple):
     Estimator
     ---------
     defaults : r = 1.0, c = 0.5
+    cites : crammer2009adaptive, cavallanti2010linear
     """
 
     r: float

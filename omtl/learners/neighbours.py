@@ -40,12 +40,20 @@ def worth(mixing: np.ndarray, b: float) -> np.ndarray:
 class NeighbourhoodMT(NamedTuple):
     """Each neighbourhood runs MT-OGD, and each agent combines its neighbourhoods.
 
-    Agent i has task i. Neighbourhood j is run by agent j for those i with a_ij > 0, by MT-OGD with
-    A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b): it receives a_ij g for each gradient g of agent i, and
-    returns X_j,i = −Σ (A_j⁻¹)_{i,k} a_kj η_t g. Agent i predicts by w_i = Σ_j a_ij X_j,i. On the
-    hinge loss this gives w_i = Σ_k M_ik s^k, where s^k = Σ η_t y x over the steps of agent k with
-    η_t = η / √t of its own examples, and M is given by `worth`. Only agents with a common
-    neighbourhood have M_ik > 0: knowledge travels over at most two links.
+    Objective, the hinge losses of all agents, where agent i has task i:
+
+        min_w Σ_t ℓ(w_i; x_t, y_t),  ℓ(w; x, y) = max(0, 1 − y w·x)
+
+    Update after the t-th example of agent k, if it has a loss, and the weights of each agent i:
+
+        s_k ← s_k + η y x / √t
+        w_i = Σ_k M_ik s_k,  M_ik = Σ_j a_ij a_kj (A_j⁻¹)_{i,k}
+        A_j⁻¹ = (I + b 11ᵀ / N_j) / (1 + b)
+
+    Neighbourhood j, of N_j agents, is run by agent j for those i with a_ij > 0, by MT-OGD with A_j:
+    it receives a_ij g for each gradient g of agent i, and returns X_j,i = −Σ (A_j⁻¹)_{i,k} a_kj η_t
+    g. Agent i predicts by w_i = Σ_j a_ij X_j,i. M is scaled to a mean diagonal of 1. Only agents
+    with a common neighbourhood have M_ik > 0: knowledge travels over at most two links.
 
     Cost per example: O(n_tasks · nonzeros).
 
@@ -60,6 +68,7 @@ class NeighbourhoodMT(NamedTuple):
     ---------
     defaults : eta = 0.1, b = 4.0
     takes : network, rounds
+    cites : achddou2024multitask
     """
 
     eta: float

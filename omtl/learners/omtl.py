@@ -52,7 +52,16 @@ from omtl.kernel.small_matrices import find_exponential, inverse_power, put
 
 
 class OMTLLogDet(NamedTuple):
-    """OMTL with the LogDet divergence: A⁻¹ ← A⁻¹ + η WᵀW with each step (eq. 3.7).
+    """OMTL with the LogDet divergence (Saha et al. 2011, eq. 3.7).
+
+    Objective of each round, with D the divergence, and the weights w of all tasks below each other:
+
+        min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + D(A, A') + losses
+
+    Update, if task k errs, of every task j (eq. 3.3), and of the relation (eq. 3.7):
+
+        w_j ← w_j + y (A⁻¹)_{j,k} x
+        A⁻¹ ← A⁻¹ + η WᵀW
 
     Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
     with ``active``, O(n_tasks · nonzeros + n_tasks³).
@@ -66,7 +75,7 @@ class OMTLLogDet(NamedTuple):
     rate : float in (0, inf)
         Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w_k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
         Whether to scale A⁻¹ to trace n_tasks.
     active : bool
@@ -76,6 +85,7 @@ class OMTLLogDet(NamedTuple):
     ---------
     defaults : eta = 0.01, epoch = 0.0
     takes : rounds, n_rounds, random_state
+    cites : saha2011online
     """
 
     eta: float
@@ -109,10 +119,18 @@ class OMTLLogDet(NamedTuple):
 
 @rules_of(OMTLLogDet)
 class OMTLCovariance(NamedTuple):
-    """OMTL with A = cov(W), or A⁻¹ = cov(W), which is the default (see the module).
+    """OMTL with A⁻¹ = cov(W), or A = cov(W) as printed (Saha et al. 2011, eq. 3.9; see the module).
 
-    cov(W)_{j,k} = Σ_f (w^j_f − w̄^j)(w^k_f − w̄^k) / (d − 1) over the d features. With A⁻¹ = cov(W)
-    a task whose weights are zero when A is first learnt keeps zero weights, because it covaries
+    Objective of each round, with the weights w of all tasks below each other (eq. 3.2):
+
+        min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + losses
+
+    Update, if task k errs, of every task j (eq. 3.3), and of the relation, over the d features f:
+
+        w_j ← w_j + y (A⁻¹)_{j,k} x
+        A⁻¹ ← cov(W),  cov(W)_{j,k} = Σ_f (w_j,f − w̄_j)(w_k,f − w̄_k) / (d − 1)
+
+    A task whose weights are zero when A⁻¹ is first learnt keeps zero weights, because it covaries
     with no other task.
 
     Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
@@ -125,7 +143,7 @@ class OMTLCovariance(NamedTuple):
     rate : float in (0, inf)
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w_k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
         Whether to scale A⁻¹ to trace n_tasks.
     as_printed : bool
@@ -137,6 +155,7 @@ class OMTLCovariance(NamedTuple):
     ---------
     defaults : epoch = 0.0
     takes : rounds, n_rounds, random_state
+    cites : saha2011online
     """
 
     epoch: float
@@ -173,7 +192,16 @@ class OMTLCovariance(NamedTuple):
 
 @rules_of(OMTLLogDet)
 class OMTLBatchOpt(NamedTuple):
-    """BatchOpt: OMTL with A = (WᵀW)^½ / tr((WᵀW)^½), a baseline of Saha et al. (2011, eq. 3.10).
+    """BatchOpt, a baseline of OMTL (Saha et al. 2011, eq. 3.10).
+
+    Objective of each round, with the weights w of all tasks below each other (eq. 3.2):
+
+        min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + losses
+
+    Update, if task k errs, of every task j (eq. 3.3), and of the relation (eq. 3.10):
+
+        w_j ← w_j + y (A⁻¹)_{j,k} x
+        A ← (WᵀW)^½ / tr((WᵀW)^½)
 
     Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) if a step is taken.
 
@@ -184,7 +212,7 @@ class OMTLBatchOpt(NamedTuple):
     rate : float in (0, inf)
         Learning rate of the weights; changes no prediction with ``margin = 0`` and ``normalise``.
     margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w_k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     normalise : bool
         Whether to scale A⁻¹ to trace n_tasks.
     active : bool
@@ -194,6 +222,7 @@ class OMTLBatchOpt(NamedTuple):
     ---------
     defaults : epoch = 0.0
     takes : rounds, n_rounds, random_state
+    cites : saha2011online
     """
 
     epoch: float
@@ -220,12 +249,21 @@ class OMTLBatchOpt(NamedTuple):
 
 @rules_of(OMTLLogDet)
 class OMTLVonNeumann(NamedTuple):
-    """OMTL with von Neumann's divergence: log A ← log A − η WᵀW with each step (eq. 3.8).
+    """OMTL with von Neumann's divergence (Saha et al. 2011, eq. 3.8).
+
+    Objective of each round, with D the divergence, and the weights w of all tasks below each other:
+
+        min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + D(A, A') + losses
+
+    Update, if task k errs, of every task j (eq. 3.3), and of the relation (eq. 3.8):
+
+        w_j ← w_j + y (A⁻¹)_{j,k} x
+        log A ← log A − η WᵀW
 
     A⁻¹ is scaled to trace n_tasks; otherwise its steps would grow faster than the exponential of
     their own squares.
 
-    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) where a step is taken, times
+    Cost per example: O(nonzeros), and O(n_tasks · nonzeros + n_tasks³) if a step is taken, times
     at most the logarithm of the norm of log A.
 
     Parameters
@@ -237,7 +275,7 @@ class OMTLVonNeumann(NamedTuple):
     rate : float in (0, inf)
         Learning rate of the weights; with ``margin = 0`` it has the same effect as another η.
     margin : float
-        Learn if y w^k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
+        Learn if y w_k·x is at most this: 0 for mistakes only, 1 for the hinge loss.
     active : bool
         Whether to query labels and learn only from these.
 
@@ -245,6 +283,7 @@ class OMTLVonNeumann(NamedTuple):
     ---------
     defaults : eta = 0.01, epoch = 0.0
     takes : rounds, n_rounds, random_state
+    cites : saha2011online
     """
 
     eta: float

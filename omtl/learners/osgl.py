@@ -30,7 +30,14 @@ class TiedLosses(NamedTuple):
 class OSGL(NamedTuple):
     """The finite-horizon multi-task perceptron of Dekel et al. (2007).
 
-    τ maximises τ·ℓ over ‖τ‖_s ≤ C: τ_k = C (ℓ_k / ‖ℓ‖_r)^(r − 1).
+    Objective, the sum over rounds of a norm of the K tasks' hinge losses ℓ_k:
+
+        min_w Σ_t ‖(ℓ_1, ..., ℓ_K)‖_r,  ℓ_k = max(0, 1 − y_k w_k·x_k)
+
+    Update of all tasks at the end of the round, where τ maximises τ·ℓ over ‖τ‖_s ≤ C, 1/r + 1/s =
+    1:
+
+        w_k ← w_k + τ_k y_k x_k,  τ_k = C (ℓ_k / ‖ℓ‖_r)^(r − 1)
 
     Cost per example: O(nonzeros); per round: O(n_tasks).
 
@@ -46,6 +53,7 @@ class OSGL(NamedTuple):
     ---------
     defaults : C = 0.1
     takes : rounds
+    cites : dekel2007online
     """
 
     C: float
@@ -86,8 +94,15 @@ class OSGL(NamedTuple):
 class OSGLImplicit(NamedTuple):
     """The implicit update of Dekel et al. (2007), for the Euclidean global loss.
 
-    τ maximises 2 τ·ℓ − Σ τ_k² ‖x_k‖² over ‖τ‖_2 ≤ C: τ_k = ℓ_k / (‖x_k‖² + μ), where μ is 0 if τ is
-    then inside the ball, and otherwise puts τ on its surface.
+    Objective of each round, with the K tasks' hinge losses ℓ_k, near the weights w' so far:
+
+        min_w ½ Σ_k ‖w_k − w'_k‖² + C ‖(ℓ_1, ..., ℓ_K)‖_2,  ℓ_k = max(0, 1 − y_k w_k·x_k)
+
+    Update of all tasks, where τ maximises 2 τ·ℓ − Σ τ_k² ‖x_k‖² over ‖τ‖_2 ≤ C:
+
+        w_k ← w_k + τ_k y_k x_k,  τ_k = ℓ_k / (‖x_k‖² + μ)
+
+    μ is 0 if τ is then inside the ball, and otherwise puts τ on its surface.
 
     Cost per example: O(nonzeros); per round: O(n_tasks), times the number of steps to find μ.
 
@@ -100,6 +115,7 @@ class OSGLImplicit(NamedTuple):
     ---------
     defaults : C = 0.1
     takes : rounds
+    cites : dekel2007online
     """
 
     C: float

@@ -67,8 +67,15 @@ attend = method("attend")
 class OSMTLExponential(NamedTuple):
     """OSMTL-e (algorithm 2 of the OSMTL paper).
 
-    If task k learns, w_k ← w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j (eq. 9) and then
-    p_kj ← p_kj exp(−C (1 − α) ℓ_kj / λ), divided by their sum over j (eq. 11).
+    Objective of task k, with its losses ℓ_kj on the tasks' examples and the entropy H:
+
+        min_{w_k, p_k} Σ_j η_kj ℓ_kj − λ H(p_k),  η_kj = α δ_kj + (1 − α) p_kj
+        ℓ_kj = max(0, 1 − y_j w_k·x_j)
+
+    Update at the end of the round, if task k learns (eqs. 9 and 11):
+
+        w_k ← w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j
+        p_kj ∝ p_kj exp(−C (1 − α) ℓ_kj / λ)
 
     Cost per example: O(n_tasks · nonzeros); per round: O(n_tasks²).
 
@@ -92,6 +99,7 @@ class OSMTLExponential(NamedTuple):
     ---------
     defaults : C = 1.0, alpha = 0.5, lam = 1.0
     takes : rounds, n_rounds
+    cites : murugesan2016adaptive
     """
 
     C: float
@@ -180,8 +188,17 @@ class OSMTLExponential(NamedTuple):
 class OSMTLThreshold(NamedTuple):
     """OSMTL-t: OSMTL with thresholded attentions (section 3.2 and footnote 6).
 
-    It has the rules of OSMTL-e, with p_kj ∝ (λ − ℓ_kj)_+ instead of eq. 11. If no ℓ_kj is below λ,
-    this is 0 / 0; the paper does not mention this case.
+    Objective of task k, with attention p_k only to tasks whose loss is below λ:
+
+        min_{w_k} Σ_j η_kj ℓ_kj,  η_kj = α δ_kj + (1 − α) p_kj
+        ℓ_kj = max(0, 1 − y_j w_k·x_j)
+
+    Update at the end of the round, if task k learns (eq. 9 and section 3.2):
+
+        w_k ← w_k + C Σ_j η_kj 1[ℓ_kj > 0] y_j x_j
+        p_kj ∝ max(0, λ − ℓ_kj)
+
+    If no ℓ_kj is below λ, the last is 0 / 0; the paper does not mention this case.
 
     Cost per example: O(n_tasks · nonzeros); per round: O(n_tasks²).
 
@@ -202,6 +219,7 @@ class OSMTLThreshold(NamedTuple):
     ---------
     defaults : C = 1.0, alpha = 0.5, lam = 1.0
     takes : rounds, n_rounds
+    cites : murugesan2016adaptive
     """
 
     C: float

@@ -91,15 +91,21 @@ def pay(self, bet, k, s, x):
 class ParameterFree(NamedTuple):
     """The aggressive variant, which moves the bias with each example (Denevi et al. 2020, alg. 4).
 
-    w_k = p_k v_k + θ and θ = P V: each direction takes projected subgradient steps of length √(2/i)
-    / (L R), and the estimator of Krichevsky and Trofimov bets each magnitude. With the gradient g =
-    s x of the loss at w_k·x, for both pairs (v, p) after i of their examples:
+    Objective, losses of vectors near a common bias θ, each a magnitude times a direction:
 
-    v ← proj(v − √(2/i) g / (L R)),  u ← u − ⟨g, v⟩ p / (L R),
-    b ← ((i − 1) b − ⟨g, v⟩ / (L R)) / i,  p = b u.
+        min Σ_t ℓ_t(w_k·x_t),  w_k = θ + p_k v_k,  θ = P V,  ‖v_k‖, ‖V‖ ≤ 1
 
-    If `refined`, the fraction b is that of their program and figures, an online Newton step:
-    with h = a / (1 − a b) of a = ⟨g, v⟩ / (L R), b ← clip(b − 2 / (2 − ln 3) h / (1 + Σ h²), ±½).
+    Update of both pairs (v, p) after i of their examples, with the gradient g = s x of the loss:
+
+        v ← proj(v − √(2/i) g / (L R))
+        u ← u − ⟨g, v⟩ p / (L R)
+        b ← ((i − 1) b − ⟨g, v⟩ / (L R)) / i
+        p = b u
+
+    Directions take projected subgradient steps, and the estimator of Krichevsky and Trofimov bets
+    each magnitude. If `refined`, the fraction b is that of their program and figures, an online
+    Newton step: with h = a / (1 − a b) of a = ⟨g, v⟩ / (L R), b ← clip(b − 2 / (2 − ln 3) h / (1 +
+    Σ h²), ±½).
 
     Their tasks come one after the other; here they may come in any order. There is nothing to tune
     if L and R are known: the loss is L-Lipschitz, and rows have norms of at most R.
@@ -120,6 +126,10 @@ class ParameterFree(NamedTuple):
         Whether to learn the bias; otherwise θ = 0 and tasks learn alone (their algorithm 3, "ITL").
     refined : bool
         Whether the Newton step bets magnitudes, or the estimator of Krichevsky and Trofimov ("KT").
+
+    Estimator
+    ---------
+    cites : denevi2020online
     """
 
     lipschitz: float = 1.0

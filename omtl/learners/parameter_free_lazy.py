@@ -51,12 +51,19 @@ def end_task(self, state):
 class LazyParameterFree(NamedTuple):
     """The lazy variant, which moves the bias at the end of each task (Denevi et al. 2020, alg. 5).
 
-    w_k = p_k v_k + θ as in `omtl.learners.parameter_free`, but θ = P V moves once per task: with G
-    the sum of the task's n gradients and t the number of tasks so far,
+    Objective, losses of vectors near a common bias θ, each a magnitude times a direction:
 
-    V ← proj(V − √(2/t) G / (L R n)),  U ← U − ⟨G, V⟩ P / (L R n), and B from ⟨G, V⟩ / (L R n).
+        min Σ_t ℓ_t(w_k·x_t),  w_k = θ + p_k v_k,  θ = P V,  ‖v_k‖, ‖V‖ ≤ 1
 
-    A task ends when an example of another task arrives; if tasks alternate, after each example.
+    Update of θ after the t-th task, with G the sum of the task's n gradients, and B from ⟨G, V⟩
+    too:
+
+        V ← proj(V − √(2/t) G / (L R n))
+        U ← U − ⟨G, V⟩ P / (L R n)
+        P = B U
+
+    v_k and p_k move with each example, as in `ParameterFree`. A task ends when an example of
+    another task arrives; if tasks alternate, after each example.
 
     Cost per example: O(nonzeros), and O(n_features) when a task ends.
 
@@ -72,6 +79,10 @@ class LazyParameterFree(NamedTuple):
         As in `omtl.kernel.losses`.
     refined : bool
         Whether the Newton step bets magnitudes, or the estimator of Krichevsky and Trofimov ("KT").
+
+    Estimator
+    ---------
+    cites : denevi2020online
     """
 
     lipschitz: float = 1.0

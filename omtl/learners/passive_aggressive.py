@@ -10,10 +10,18 @@ from omtl.learners.perceptron import Weights, task_weights
 
 
 class PassiveAggressive(NamedTuple):
-    """PA and PA-I (Crammer et al. 2006, section 3): w ← w + τ y x, τ = min(C, ℓ / ‖x‖²).
+    """PA and PA-I (Crammer et al. 2006, section 3): the smallest step that corrects the example.
 
-    ℓ = max(0, 1 − y w·x). With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I.
-    With ``margin = 0`` it learns from mistakes only, as the perceptron does.
+    Objective of each step from w', with the hinge loss ℓ(w) = max(0, 1 − y w·x):
+
+        min_w ½ ‖w − w'‖² + C ℓ(w)
+
+    Update:
+
+        w ← w + τ y x,  τ = min(C, ℓ(w) / ‖x‖²)
+
+    With ``C = inf`` it is PA, the hard form; with a finite C it is PA-I. With ``margin = 0`` it
+    learns from mistakes only, as the perceptron does.
 
     Cost per example: O(nonzeros).
 
@@ -29,6 +37,7 @@ class PassiveAggressive(NamedTuple):
     Estimator
     ---------
     defaults : C = 1.0
+    cites : crammer2006online
     """
 
     C: float = float("inf")
@@ -55,7 +64,15 @@ class PassiveAggressive(NamedTuple):
 
 @rules_of(PassiveAggressive)
 class PassiveAggressiveII(NamedTuple):
-    """PA-II (Crammer et al. 2006, section 3): w ← w + τ y x, τ = ℓ / (‖x‖² + 1 / (2C)).
+    """PA-II (Crammer et al. 2006, section 3): passive-aggressive steps with a squared slack.
+
+    Objective of each step from w', with the hinge loss ℓ(w) = max(0, 1 − y w·x):
+
+        min_w ½ ‖w − w'‖² + C ℓ(w)²
+
+    Update:
+
+        w ← w + τ y x,  τ = ℓ(w) / (‖x‖² + 1 / (2 C))
 
     The slack is squared, so no step is cut off; the smaller C, the shorter each step.
 
@@ -71,6 +88,7 @@ class PassiveAggressiveII(NamedTuple):
     Estimator
     ---------
     defaults : C = 1.0
+    cites : crammer2006online
     """
 
     C: float

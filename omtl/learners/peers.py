@@ -69,10 +69,19 @@ def is_spent(state, budget):
 class Peer(NamedTuple):
     """PEER (Shen et al. 2018, algorithm 1, after Murugesan and Carbonell 2017).
 
-    Predict by p_kk = w_k·x. With probability b₁ / (b₁ + |p_kk|) ask the peers: p̃ = Σ_{m≠k} τ_km
-    p_km, or the p_km of the most trusted (`single`). With probability b₂ / (b₂ + |p̃|) then query
-    the label y, and if the prediction is wrong w_k ← w_k + y x; otherwise w_k ← w_k + sign(p̃) x.
-    When the label was queried, τ_km ∝ τ_km exp(−ℓ_km / λ) for m ≠ k, with the hinge losses ℓ_km.
+    Objective, few mistakes with few labels, by perceptrons of the K tasks:
+
+        min_w Σ_t max(0, −y_t w_k·x_t),  p_km = w_m·x
+
+    Update, on whatever label is learnt from, after at most two questions:
+
+        P(ask the peers) = b₁ / (b₁ + |p_kk|),  p̃ = Σ_{m ≠ k} τ_km p_km
+        P(then query y) = b₂ / (b₂ + |p̃|)
+        w_k ← w_k + y x  if y was queried and the prediction is wrong
+        w_k ← w_k + sign(p̃) x  if the peers were asked and y was not queried
+        τ_km ∝ τ_km exp(−ℓ_km / λ)  for m ≠ k if y was queried,  ℓ_km = max(0, 1 − y p_km)
+
+    The prediction is the sign of p_kk. If `single`, p̃ is the p_km of the most trusted peer.
 
     Cost per example: O(nonzeros), and O(n_tasks · nonzeros) if peers are asked.
 
@@ -96,6 +105,7 @@ class Peer(NamedTuple):
     ---------
     defaults : b1 = 1.0, b2 = 1.0
     takes : random_state
+    cites : murugesan2017active, shen2018humble
     """
 
     b1: float
@@ -167,8 +177,15 @@ def trust(self, state, k, y):
 class Humble(NamedTuple):
     """HUMBLE (Shen et al. 2018, algorithm 2): tasks always answer together.
 
-    Predict by p = Σ_m τ_km p_km, p_km = w_m·x. With probability b / (b + |p|) query the label y;
-    then, if the prediction is wrong, w_k ← w_k + y x, and τ_km ∝ τ_km exp(−C ℓ_km) for all m.
+    Objective, few mistakes of the common answer p with few labels:
+
+        min Σ_t 1[y_t p_t ≤ 0],  p = Σ_m τ_km p_km,  p_km = w_m·x
+
+    Update, if the label y is queried; that of w_k only if the prediction is wrong:
+
+        P(query y) = b / (b + |p|)
+        w_k ← w_k + y x
+        τ_km ∝ τ_km exp(−C ℓ_km)  for all m,  ℓ_km = max(0, 1 − y p_km)
 
     Cost per example: O(n_tasks · nonzeros).
 
@@ -188,6 +205,7 @@ class Humble(NamedTuple):
     ---------
     defaults : b = 1.0, C = 3.4011973816621555
     takes : random_state
+    cites : shen2018humble
     """
 
     b: float

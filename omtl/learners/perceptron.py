@@ -22,7 +22,15 @@ def task_weights(shape: Shape, pooled: bool) -> Weights:
 
 
 class Perceptron(NamedTuple):
-    """PM of the DOM paper (section 4.1): w ← w + η y x if y w·x ≤ margin.
+    """PM of the DOM paper (section 4.1): the perceptron with a learning rate.
+
+    Objective, the margin losses:
+
+        min_w Σ_t max(0, margin − y_t w·x_t)
+
+    Update, if y w·x ≤ margin:
+
+        w ← w + η y x
 
     The paper calls it the original perceptron (Rosenblatt 1958) "by adding a learning step to
     adjust its adaptation to data". With ``margin = 0`` it learns from mistakes only, and η, which
@@ -44,6 +52,7 @@ class Perceptron(NamedTuple):
     Estimator
     ---------
     defaults : eta = 1.0
+    cites : rosenblatt1958perceptron, zhang2018distributed
     """
 
     eta: float

@@ -58,11 +58,19 @@ def step_of_q(eta, gamma):
 class ROMPGD(NamedTuple):
     """ROM-PGD (ROM paper, section II.C, algorithm 1): proximal gradient steps.
 
-    If task i has a positive hinge loss on (x, y), p^i and q^i take the steps of eqs. 7, 8 and 10;
-    otherwise both stay unchanged. At the end of each round u takes the step of eq. 6, a sum over
-    the tasks with a loss; u shrinks in every round, and m is the number of all tasks. With
-    `every_round`, p^i and q^i also take their steps in every round, with gradient 0 if there is no
-    loss, as in eqs. 3 to 5, which lemma 2 is about, but not as in algorithm 1.
+    Objective, with the weights w_i = u + p_i + q_i of task i of m, and the hinge loss ℓ:
+
+        min Σ_t Σ_i ℓ(w_i; x_i, y_i) + α/2 ‖u‖² + β/2 Σ_i ‖p_i‖² + γ Σ_i ‖q_i‖
+
+    Update of p_i and q_i if task i has a loss, and of u at the end of each round:
+
+        p_i ← (p_i + η y x) / (1 + β η)                                   (eq. 7)
+        q̂ = q_i + η y x,  q_i ← max(0, 1 − η γ / ‖q̂‖) q̂                   (eqs. 8 and 10)
+        u ← (u + η/m Σ_i y_i x_i) / (1 + α η / m), the sum over losses    (eq. 6)
+
+    So q_i is zero unless the task needs it: then the task is an outlier. u shrinks in every round.
+    With `every_round`, p_i and q_i also take their steps in every round, with gradient 0 if there
+    is no loss, as in eqs. 3 to 5, which lemma 2 is about, but not as in algorithm 1.
 
     Cost per example: O(nonzeros), amortised; per round: O(n_tasks).
 
@@ -71,9 +79,9 @@ class ROMPGD(NamedTuple):
     eta : float in (0, inf)
         Learning rate η > 0.
     alpha, beta : float in [0, inf)
-        Weights α, β ≥ 0 of ½‖u‖² and of ½‖p^i‖².
+        Weights α, β ≥ 0 of ½‖u‖² and of ½‖p_i‖².
     gamma : float in [0, inf)
-        Weight γ ≥ 0 of the group lasso ‖q^i‖.
+        Weight γ ≥ 0 of the group lasso ‖q_i‖.
     every_round : bool
         Whether p and q also shrink in rounds without loss.
 
@@ -81,6 +89,7 @@ class ROMPGD(NamedTuple):
     ---------
     defaults : eta = 0.1, alpha = 0.01, beta = 0.1, gamma = 0.1
     takes : rounds
+    cites : zhang2016rom
     """
 
     eta: float
@@ -155,9 +164,17 @@ def weights_of_sums(factors, norm):
 class ROMRDA(NamedTuple):
     """ROM-RDA (ROM paper, section II.D, algorithm 2): regularised dual averaging.
 
-    After round t, with θ = κ √t and the means ḡ of all gradients so far (eqs. 14 to 16; those of
-    p^i and q^i are the same, and that of u sums over the tasks), u = −ḡ_u / (α + θ / t) (eq. 20),
-    p^i = −ḡ^i / (β + θ / t) (eq. 21) and q^i = −max(0, 1 − γ / ‖ḡ^i‖) ḡ^i t / θ (eq. 22). An
+    Objective after round t, with the weights w_i = u + p_i + q_i and the means ḡ of all gradients:
+
+        min ḡ·W + α/2 ‖u‖² + β/2 Σ_i ‖p_i‖² + γ Σ_i ‖q_i‖ + θ/(2t) ‖W‖²,  θ = κ √t    (eq. 12)
+
+    Update of all parts at the end of each round:
+
+        u = −ḡ_u / (α + θ / t)                             (eq. 20)
+        p_i = −ḡ_i / (β + θ / t)                           (eq. 21)
+        q_i = −max(0, 1 − γ / ‖ḡ_i‖) (t / θ) ḡ_i           (eq. 22)
+
+    The gradients of p_i and q_i are the same, and that of u sums over the tasks (eqs. 14 to 16). An
     example without hinge loss, or a task without an example in the round, has gradient 0.
 
     Cost per example: O(nonzeros), amortised; per round: O(n_tasks).
@@ -167,14 +184,15 @@ class ROMRDA(NamedTuple):
     kappa : float in (0, inf)
         κ > 0 of θ_t = κ √t.
     alpha, beta : float in [0, inf)
-        Weights α, β ≥ 0 of ½‖u‖² and of ½‖p^i‖².
+        Weights α, β ≥ 0 of ½‖u‖² and of ½‖p_i‖².
     gamma : float in [0, inf)
-        Weight γ ≥ 0 of the group lasso ‖q^i‖.
+        Weight γ ≥ 0 of the group lasso ‖q_i‖.
 
     Estimator
     ---------
     defaults : kappa = 1.0, alpha = 0.01, beta = 0.1, gamma = 0.1
     takes : rounds
+    cites : zhang2016rom
     """
 
     kappa: float

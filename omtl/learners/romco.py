@@ -26,14 +26,20 @@ class TwoStructures(NamedTuple):
 
 
 class ROMCO(NamedTuple):
-    """Hinge loss of W = U + V, with λ₁ ‖U‖_* + λ₂ Σ_k ‖v_k‖: one proximal gradient step per round.
+    """A shared part U of low rank, and personal parts V (after Yang, Zhao, Gao 2017).
 
-    After each round, with the gradients g_k = −y x of the tasks whose loss is positive:
-    U ← Q shrink(Σ, η λ₁) Rᵀ of the singular values Q Σ Rᵀ of U − η G, and
-    v_k ← (1 − η λ₂ / ‖v_k − η g_k‖)₊ (v_k − η g_k).
+    Objective, with the weights W = U + V and the hinge loss ℓ of K tasks:
 
-    Cost per round: O(n_tasks² · n_features). Features that occur in a single sparse row are not in
-    the norms.
+        min_{U, V} Σ_t Σ_k ℓ(u_k + v_k; x_k, y_k) + λ₁ ‖U‖_* + λ₂ Σ_k ‖v_k‖
+
+    Update after each round, with the gradients g_k = −y x of the tasks whose loss is positive:
+
+        U ← Q max(0, Σ − η λ₁) Rᵀ,  where Q Σ Rᵀ = U − η G
+        v̂ = v_k − η g_k,  v_k ← max(0, 1 − η λ₂ / ‖v̂‖) v̂
+
+    Features that occur in a single sparse row are not in the norms.
+
+    Cost per example: its part of a round's O(n_tasks² · n_features).
 
     Parameters
     ----------
@@ -46,6 +52,7 @@ class ROMCO(NamedTuple):
     ---------
     defaults : eta = 0.1, lam1 = 0.1, lam2 = 0.1
     takes : rounds
+    cites : yang2017romco
     """
 
     eta: float

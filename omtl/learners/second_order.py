@@ -32,9 +32,17 @@ def add_squares(f, value, square):
 class SecondOrderPerceptron(NamedTuple):
     """The second-order perceptron (Cesa-Bianchi et al. 2005, figure 3.1), with a diagonal matrix.
 
-    The score is vᵀ(aI + S + xxᵀ)⁻¹x; on a mistake v ← v + y x and S ← S + xxᵀ. Only the diagonals
-    of S and xxᵀ are kept, so that the cost is that of a row's nonzeros: Σ_f v_f x_f / (a + S_f +
-    x_f²).
+    Objective, ridge regression on the mistakes s so far, and on the example x with the target 0:
+
+        min_w a ‖w‖² + Σ_s (w·x_s − y_s)² + (w·x)²
+
+    Update after a mistake, where the score of x is w·x with the minimiser w = (aI + S + xxᵀ)⁻¹ v:
+
+        v ← v + y x
+        S ← S + xxᵀ
+
+    Only the diagonals of S and xxᵀ are kept, so that the cost is that of a row's nonzeros: the
+    score is Σ_f v_f x_f / (a + S_f + x_f²).
 
     Cost per example: O(nonzeros).
 
@@ -49,6 +57,7 @@ class SecondOrderPerceptron(NamedTuple):
     ---------
     defaults : a = 1.0
     linear : no
+    cites : cesabianchi2005second
     """
 
     a: float

@@ -22,12 +22,20 @@ class Selected(NamedTuple):
 
 
 class SelectivePerceptron(NamedTuple):
-    """The multi-task perceptron with queried labels (their figure 1, "SEL-P").
+    """The multi-task perceptron with queried labels (Cesa-Bianchi et al. 2006, figure 1, "SEL-P").
 
-    A label is queried with probability a / (a + |r|), r = w^k·x, and the learner updates if y r ≤
-    0; other examples are not used. The weights are those of `MultiPerceptron`: b = 0 is a
-    perceptron for each task, b = ∞ one for all. Saha et al. (2011, section 5.3) use it as the
-    active form of STL, IPL and CMTL, Murugesan and Carbonell (2017) as "independent".
+    Objective of each step from w', that of `MultiPerceptron`, with few labels:
+
+        min_w ½ ‖w − w'‖²_A − y w_k·x,  ‖w‖²_A = Σ_k ‖w_k‖² + b Σ_k ‖w_k − w̄‖²
+
+    Update of every task j, if the label is queried and y r ≤ 0, with the score r = w_k·x:
+
+        P(query y) = a / (a + |r|)
+        w_j ← w_j + (A⁻¹)_{j,k} y x,  (A⁻¹)_{j,k} = (b + K δ_jk) / ((1 + b) K)
+
+    Other examples are not used. b = 0 is a perceptron for each task, b = ∞ one for all. Saha et al.
+    (2011, section 5.3) use it as the active form of STL, IPL and CMTL, Murugesan and Carbonell
+    (2017) as "independent".
 
     Cost per example: O(nonzeros).
 
@@ -44,6 +52,7 @@ class SelectivePerceptron(NamedTuple):
     ---------
     defaults : a = 1.0
     takes : random_state
+    cites : cesabianchi2006worst, cavallanti2010linear, saha2011online, murugesan2017active
     """
 
     a: float

@@ -28,9 +28,16 @@ class ConfidentPosterior(NamedTuple):
 class SCW(NamedTuple):
     """SCW-I (Wang et al. 2012, proposition 1) with a diagonal Σ, the identity at first.
 
-    With m = y w·x, v = xᵀΣx, ψ = 1 + φ²/2 and ζ = 1 + φ²: if φ√v > m,
-    α = min(C, max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ)) / (vζ))), u = ¼ (−αvφ + √(α²v²φ² + 4v))²,
-    β = αφ / (√u + vαφ), w ← w + α y Σx and Σ ← Σ − β Σx xᵀΣ, keeping only the diagonal.
+    Objective of each step, which moves a Gaussian over the weights from N(w', Σ') to N(w, Σ):
+
+        min KL(N(w, Σ) ‖ N(w', Σ')) + C max(0, φ √(xᵀΣx) − y w·x),  φ = Φ⁻¹(η)
+
+    Update, if φ√v > m, with m = y w·x, v = xᵀΣx, ψ = 1 + φ²/2, ζ = 1 + φ², and only Σ's diagonal:
+
+        α = min(C, max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ)) / (vζ)))
+        β = αφ / (√u + vαφ),  u = ¼ (−αvφ + √(α²v²φ² + 4v))²
+        w ← w + α y Σx
+        Σ ← Σ − β Σx xᵀΣ
 
     Cost per example: O(nonzeros).
 
@@ -46,6 +53,7 @@ class SCW(NamedTuple):
     Estimator
     ---------
     defaults : C = 1.0, eta = 0.9
+    cites : wang2012exact
     """
 
     C: float

@@ -45,12 +45,19 @@ class Within(NamedTuple):
 
 
 class OnlineWithinOnline(NamedTuple):
-    """Descent on the loss + λ/2 ‖w − θ‖² within a task, and on its minimum over θ between tasks.
+    """Descent within each task around a bias θ, and of the bias between tasks (Denevi et al. 2019).
 
-    After i examples of task k, with steps of 1 / (λ (i + 1)): w_k = θ − S_k / (λ (i + 1)), where
-    S_k is the sum of the gradients. When a task of n examples ends, the gradient with respect to θ
-    of the minimum of mean loss + λ/2 ‖w − θ‖² is approximately G / n, where G is the sum of the
-    task's gradients: θ ← θ − η G / n. A task ends when an example of another task arrives.
+    Objective, over the n_k examples of each task k, with the pull λ towards θ:
+
+        min_θ Σ_k min_w (1/n_k) Σ_t ℓ_t(w·x_t) + λ/2 ‖w − θ‖²
+
+    Update after the i-th example of task k with gradient g, and of θ after a task of n examples:
+
+        S_k ← S_k + g,  w_k = θ − S_k / (λ (i + 1))
+        θ ← θ − η G / n,  G the sum of the task's gradients
+
+    The steps within a task are 1 / (λ (i + 1)) long, and G / n approximates the gradient of the
+    inner minimum with respect to θ. A task ends when an example of another task arrives.
 
     Cost per example: O(nonzeros), and O(n_features) when a task ends.
 
@@ -66,6 +73,7 @@ class OnlineWithinOnline(NamedTuple):
     Estimator
     ---------
     defaults : lam = 1.0, eta = 0.1
+    cites : denevi2019within
     """
 
     lam: float

@@ -64,7 +64,7 @@ class Metric:
 
     @property
     def compares(self) -> bool:
-        """Whether it tells which learner is better, on any machine."""
+        """Whether it shows which learner is better, on any machine."""
         return self.ranked and not self.timing
 
 

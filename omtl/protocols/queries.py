@@ -54,7 +54,7 @@ def queried_part(setting: Setting) -> HeldOutPart:
 
 
 def begun(part: HeldOutPart, setting: Setting) -> HeldOutPart:
-    """Return a part of which only the protocol's `share` of the examples is learnt from."""
+    """Return a part in which only the protocol's `share` of the examples is learnt from."""
     stream = first_part(part.stream, setting.protocol["share"])
     return replace(part, stream=stream, shape=setting.shape(part.examples, stream))
 

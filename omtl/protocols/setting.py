@@ -172,5 +172,5 @@ def by_learner(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
 
 
 def found_in(learner: Any, state: Any) -> dict[str, np.ndarray]:
-    """Return what a learner tells of its state, each as ``found_<name>``."""
+    """Return what a learner reports of its state, each as ``found_<name>``."""
     return {f"found_{name}": value for name, value in findings(learner, state).items()}

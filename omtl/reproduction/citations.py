@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
+from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
 from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS
-
-BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
 
 PAPERS = {
     path.parent.name: read_yaml(path)["cites"] for path in sorted(EXPERIMENTS.glob("*/paper.yaml"))
 }
 """The reproduced papers, by the names of their folders in ``experiments/``."""
-
-
-def bibtex_entries(text: str) -> dict[str, str]:
-    """Return the entries of a bibliography by key."""
-    found = re.findall(r"^(@\w+\{([^,]+),\n.*?^\})", text, flags=re.DOTALL | re.MULTILINE)
-    return {key: entry for entry, key in found}
 
 
 def bibtex(

@@ -110,7 +110,7 @@ class FigureRun:
 def play_paper_figure(name: str, request: Request) -> FigureRun:
     """Play the units that a figure lacks, and measure its panels.
 
-    Unavailable data are no error: their panels say so.
+    Unavailable data are not an error: their panels say so.
 
     Raises
     ------

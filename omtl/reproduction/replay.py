@@ -212,7 +212,7 @@ def result_of(content: bytes, unit: Unit) -> Result:
     Raises
     ------
     ValueError
-        If they are no arrays of numbers, or not those of the unit's protocol.
+        If they are not arrays of numbers, or not those of the unit's protocol.
     """
     arrays = unpacked(content)
     if not {"mistakes", "examples"} <= arrays.keys():

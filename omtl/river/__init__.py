@@ -3,6 +3,12 @@
 river's examples are dictionaries of features, and new features may appear at any time. Here a
 feature gets a column when the learner first learns from it, and the state is laid out for sparse
 rows, so that features missing from an example cost nothing.
+
+>>> from omtl.sklearn import Perceptron
+>>> model = MultiTask(Perceptron())
+>>> model.learn_one({"task": "ann", "length": 1.0}, True)
+>>> model.predict_one({"task": "ann", "length": 2.0})
+True
 """
 
 from __future__ import annotations
@@ -21,6 +27,8 @@ from omtl.data.rows import SparseRows
 from omtl.sklearn import PassiveAggressive, growth
 from omtl.sklearn.base import MultiTaskClassifier, cloned
 from omtl.sklearn.stream import NOT_FINITE
+
+__all__ = ["MultiTask"]
 
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
@@ -49,6 +57,16 @@ class MultiTask(base.MiniBatchClassifier):
     default_task : hashable, optional
         The task of examples that do not name one; by default they are a task of their own, unless
         `tasks` are given.
+
+    Examples
+    --------
+    >>> from omtl.sklearn import PassiveAggressive
+    >>> model = MultiTask(PassiveAggressive(), task_key="user", classes=("ham", "spam"))
+    >>> for _ in range(3):
+    ...     model.learn_one({"user": "ann", "offers": 1.0}, "spam")
+    ...     model.learn_one({"user": "bob", "offers": 1.0}, "ham")
+    >>> [model.predict_one({"user": user, "offers": 1.0}) for user in ("ann", "bob")]
+    ['spam', 'ham']
     """
 
     def __init__(
@@ -79,6 +97,7 @@ class MultiTask(base.MiniBatchClassifier):
         x : dict of feature to number
             With the task under `task_key`.
         y : label
+            One of `classes`.
 
         Raises
         ------
@@ -114,7 +133,8 @@ class MultiTask(base.MiniBatchClassifier):
         ----------
         X : DataFrame
             A column per feature, and one with the task.
-        y : Series of labels
+        y : Series
+            The labels, in the order of the rows.
         """
         if len(X):
             task = self._tasks_of(X)

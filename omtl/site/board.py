@@ -22,7 +22,7 @@ LONGER = {
     "changing": "synthetic, changing with time",
     "own": "other",
 }
-"""Kinds of streams of which one word says too little; the others are shown by their own."""
+"""Kinds of streams for which one word says too little; the others are shown by their own."""
 
 
 def board_content(sources: Sources) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ from omtl.reference.transcriptions import transcriptions
 from omtl.site.sources import Sources
 from omtl.site.text import (
     code,
-    docstring,
     docstring_entries,
     items,
     markdown_html,
@@ -22,6 +21,7 @@ from omtl.site.text import (
     prose,
     sections,
 )
+from omtl.sklearn.parameters import sections_of
 
 NUMBERED = ("Implementation details", "Deviations", "Findings")
 """Sections of a paper's page whose numbered items may concern a learner."""
@@ -49,7 +49,7 @@ def _learner(
     module_name, _, name = path.rpartition(".")
     module = import_module(module_name)
     kind = getattr(module, name)
-    parts = docstring(inspect.getdoc(kind) or "")
+    parts = sections_of(kind.__doc__)
     summary, _, text = parts[""].partition("\n\n")
     cost = COST.search(parts[""])
     plain_rules = transcriptions().get(kind)
@@ -125,7 +125,7 @@ def data_sets(sources: Sources) -> list[dict[str, Any]]:
 def _data_set(name: str, sources: Sources) -> dict[str, Any]:
     module: Any = data_fetchers.data_set(name)
     about = inspect.getdoc(module) or ""
-    of_load = docstring(inspect.getdoc(module.load) or "")
+    of_load = sections_of(module.load.__doc__)
     text = re.sub(r"\n*Licence: [^\n]*(?:\n[^\n]+)*$", "", about).strip()
     summary, _, rest = text.partition("\n\n")
     licence = re.search(r"Licence: (.*)", plain(about))

@@ -27,8 +27,6 @@ SCRIPT = re.compile(
 )
 """Matches a symbol with its indices and powers, but not names such as n_tasks."""
 
-UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
-
 
 def slug(text: str) -> str:
     """Return text as part of a URL."""
@@ -79,9 +77,15 @@ _markdown.add_render_rule("text", _as_symbols)
 
 
 def prose(text: str) -> Markup:
-    """Return a docstring's paragraphs as HTML."""
-    paragraphs = re.split(r"\n\s*\n", text.strip())
-    return Markup("\n").join(Markup("<p>{}</p>").format(code(plain(p))) for p in paragraphs)
+    """Return a docstring's paragraphs as HTML; indented ones are formulas, line by line."""
+    return Markup("\n").join(map(_paragraph, re.split(r"\n\s*\n", text.strip())))
+
+
+def _paragraph(text: str) -> Markup:
+    if not text.startswith("    "):
+        return Markup("<p>{}</p>").format(code(plain(text)))
+    lines = Markup("<br>\n").join(code(plain(line)) for line in text.splitlines())
+    return Markup('<p class="formula">{}</p>').format(lines)
 
 
 def symbols(text: str) -> Markup:
@@ -106,12 +110,6 @@ def code(text: str) -> Markup:
         if part is not None:
             done += symbols(part) if number % 3 == 0 else Markup("<code>{}</code>").format(part)
     return done
-
-
-def docstring(text: str) -> dict[str, str]:
-    """Return the sections of a numpydoc docstring by name; "" is the text before them."""
-    parts = UNDERLINED.split(text)
-    return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def docstring_entries(section: str) -> list[tuple[str, str, str]]:

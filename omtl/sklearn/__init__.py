@@ -2,6 +2,11 @@
 
 ``omtl.sklearn.ROMPGD`` uses the rules of ``omtl.learners.rom.ROMPGD``. Estimators and scikit-learn
 are imported on first use.
+
+>>> from omtl.sklearn import Perceptron
+>>> model = Perceptron().fit([[1.0], [-1.0], [1.0]], ["spam", "ham", "ham"], ["ann", "ann", "bob"])
+>>> model.predict([[1.0], [1.0]], ["ann", "bob"]).tolist()
+['spam', 'ham']
 """
 
 from importlib import import_module
@@ -32,5 +37,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names of the module."""
-    return sorted({*globals(), *__getattr__("__all__")})
+    """Return the public names of the module."""
+    return sorted(__getattr__("__all__"))

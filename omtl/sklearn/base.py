@@ -60,6 +60,7 @@ class SaveLoadMixin:
         Parameters
         ----------
         path : path-like
+            Replaced if it exists.
 
         Raises
         ------
@@ -132,6 +133,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_examples, n_features)
+            One row per example.
         y : array-like of shape (n_examples,)
             Labels of two classes.
         task : array-like of shape (n_examples,), optional
@@ -226,7 +228,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         Parameters
         ----------
         n_features : int
+            The length of an example.
         classes : array-like of shape (2,)
+            The two labels.
         tasks : iterable, optional
             All tasks; by default a single one.
         sparse : bool
@@ -252,9 +256,13 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         Parameters
         ----------
         x : array-like of shape (n_features,), or sparse matrix of shape (1, n_features)
+            The example.
         y : label
+            One of the two classes.
         task : hashable, optional
+            The example's task.
         node : int, optional
+            As in `fit`.
 
         Raises
         ------
@@ -329,6 +337,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         X, y, task, node
             As in `fit`.
         sample_weight : array-like of shape (n_examples,), optional
+            The weight of each example in the average.
         """
         predicted = self.predict(X, task, node)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))

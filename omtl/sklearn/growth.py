@@ -81,7 +81,7 @@ def larger_shape(stream: TaskStream, n_tasks: int) -> Shape:
 
 
 def grown_state(stream: TaskStream, shape: Shape) -> Any:
-    """Return a stream's state with more tasks or features, of which nothing is learnt.
+    """Return a stream's state with more tasks or features, about which nothing is learnt.
 
     It is the state that would have been reached if they had been known from the start, but for
     what depends on the number of tasks.

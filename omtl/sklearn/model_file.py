@@ -76,6 +76,16 @@ def load(path: str | PathLike[str], kind: type = object) -> Any:
     UserError
         If it cannot be read, is not such a file, is of another kind, a later version or an unknown
         learner.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from omtl.sklearn import Perceptron, load
+    >>> model = Perceptron().fit([[1.0], [-1.0]], ["spam", "ham"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.npz")
+    ...     load(f"{folder}/model.npz").predict([[2.0]])
+    array(['spam'], dtype='<U4')
     """
     from omtl.sklearn.classes import ESTIMATORS
 
@@ -142,11 +152,13 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
     Parameters
     ----------
     name : str
+        The array's place in the state, with slashes.
     kept : ndarray
         The array from the file.
     fresh : ndarray
         As the estimator begins: the arrays of a network never change.
     estimator : MultiTaskClassifier
+        The estimator that is read.
     """
     *path, last = name.split("/")
     if kept.dtype.kind not in "iu":

@@ -8,6 +8,7 @@ section ``Estimator`` has one line for each other field of `Entry`, all of which
     ---------
     defaults : eta = 0.1, b = 4.0
     takes : network, rounds
+    cites : zhang2018distributed
 
 They are read from the source, without importing the learners.
 """
@@ -109,6 +110,8 @@ class Entry(NamedTuple):
     linear : bool
         Whether the score of an example is a product w·x with weights that the example does not
         change.
+    cites : tuple of str
+        Keys of its papers in ``omtl/reproduction/references.bib``.
     """
 
     module: str
@@ -117,6 +120,7 @@ class Entry(NamedTuple):
     takes: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
     linear: bool = True
+    cites: tuple[str, ...] = ()
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -134,12 +138,20 @@ LINES: dict[str, Callable[[str], Any]] = {
     "takes": names_in,
     "drawn": names_in,
     "linear": {"yes": True, "no": False}.__getitem__,
+    "cites": names_in,
 }
 """How the lines of a docstring's section ``Estimator`` are read."""
 
-SECTION = re.compile(r"\n+Estimator\n-+\n(.*?)(?=\n\n|\Z)", re.DOTALL)
+HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 RANGE = re.compile(r"^(\w+(?:, \w+)*) : (?:float|int) in (.*)$", re.MULTILINE)
 INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+
+
+def sections_of(doc: str | None) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by heading; "" is the text before them."""
+    first, *others = HEADING.split(inspect.cleandoc(doc or ""))
+    found = {"": first, **dict(zip(others[::2], others[1::2], strict=True))}
+    return {heading: text.strip("\n") for heading, text in found.items()}
 
 
 def values_in(text: str) -> Values:
@@ -166,8 +178,8 @@ def declared_entry(module: str, doc: str) -> Entry:
         for names, interval in RANGE.findall(doc)
         for name in names_in(names)
     }
-    section = SECTION.search(doc)
-    lines = [line.partition(" : ") for line in section[1].splitlines()] if section else []
+    declared = sections_of(doc).get("Estimator", "")
+    lines = [line.partition(" : ") for line in declared.splitlines()]
     unknown = [name for name, _, _ in lines if name not in LINES]
     if unknown:
         raise ValueError(f"a section Estimator has no line {unknown[0]!r}; known: {[*LINES]}")

@@ -42,7 +42,7 @@ def progressive_validation(
 
     Yields
     ------
-    Step
+    ProgressiveStep
         Prediction, truth and running cumulative error, by example.
 
     Raises
@@ -51,6 +51,16 @@ def progressive_validation(
         If an example does not fit.
     NotFittedError
         If the stream has not begun.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omtl.sklearn import Perceptron, progressive_validation
+    >>> model = Perceptron().begin(n_features=1, classes=["ham", "spam"], tasks=["ann", "bob"])
+    >>> x = np.array([1.0])
+    >>> stream = [(x, "spam", "ann"), (x, "spam", "bob"), (x, "spam", "ann")]
+    >>> [(step.prediction, step.truth) for step in progressive_validation(model, stream)]
+    [(None, 'spam'), (None, 'spam'), ('spam', 'spam')]
     """
     wrong = 0
     for seen, (x, y, *where) in enumerate(stream, start=1):

@@ -40,6 +40,15 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     estimator_ : MultiTaskClassifier
         The fitted estimator.
     classes_ : ndarray of shape (2,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from omtl.sklearn import PassiveAggressive, TaskColumn
+    >>> X = np.array([[1.0, 0.0, 7], [0.0, 1.0, 8], [0.9, 0.1, 7], [0.1, 0.9, 8]] * 5)
+    >>> y = np.array(["spam", "ham"] * 10)
+    >>> TaskColumn(PassiveAggressive()).fit(X, y).predict(X[:2])
+    array(['spam', 'ham'], dtype='<U4')
     """
 
     def __init__(
@@ -58,7 +67,9 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_examples, n_features + 1)
+            One row per example, with the column of tasks.
         y : array-like of shape (n_examples,)
+            Labels of two classes.
         sample_weight : array-like of shape (n_examples,), optional
             How many times in a row each example is met.
         """

@@ -1,7 +1,7 @@
 """The placebo test of a search of readings: what its recorded trials find of placebos.
 
 For each column of a table, the search is modelled as choosing the closest recorded trial, and its
-result as the number of cells within 10 % of the printed numbers. The same choice among the same
+result as the number of cells within 10% of the printed numbers. The same choice among the same
 trials is made for placebos: the printed numbers permuted between the algorithms, and each printed
 number moved by exp(N(0, 0.2²)) - 1 of its metric's scale, which multiplies most of them by
 exp(N(0, 0.2²)). A reading that captures how the authors worked beats both. It
@@ -48,7 +48,7 @@ SEARCHED = {reading: taken for reading, taken in READINGS.items() if taken} | {B
 """The searches that are tested, with the support of the answers that they may take."""
 
 HALVES = ("searched_half", "held_out_half", "held_out_literal")
-"""Shares of cells within 10 %: on the half of the algorithms that the trial was chosen by, on the
+"""Shares of cells within 10%: on the half of the algorithms that the trial was chosen by, on the
 other half, and of the literal trial there."""
 
 
@@ -66,7 +66,7 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
 
     These are the rows of ``results/readings/<table>.placebo.csv``: `trials` may be chosen from
     under the reading, `cells` are compared. `literal` and `found` are how many cells are within
-    10 % of print in the literal trial and in the closest one, `permuted` and `perturbed` how many
+    10% of print in the literal trial and in the closest one, `permuted` and `perturbed` how many
     the closest trial has of a placebo on average, each with the share of placebos (the real numbers
     counted among them) of which it has as many as of the printed ones. The last are `HALVES`.
 

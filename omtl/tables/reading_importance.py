@@ -2,7 +2,7 @@
 
 Made from the record of a search of readings alone. For each column of the table, an additive
 model of the choices is fitted to the distances of all readings that were tried; what it explains
-is shared out among the choices by the Shapley value, as the trials of a search are no balanced
+is shared out among the choices by the Shapley value, as the trials of a search are not a balanced
 design (Lindeman, Merenda and Gold 1980; Grömping 2007). The rest are interactions of choices.
 """
 

@@ -68,7 +68,7 @@ def why_unmeasured(
         return f"the protocol ranks too few for {metric.name}; raise protocol.ranks"
     if not set(metric.needs) <= played.keys():
         return (
-            f"selection {rule.name} has no {metric.name}, of which the protocol keeps no values "
+            f"selection {rule.name} has no {metric.name}: the protocol keeps no values of it "
             "at checkpoints; choose another rule or metric"
         )
     is_of_tasks = task is not None or metric.by_task

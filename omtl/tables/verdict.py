@@ -30,10 +30,10 @@ CONTAINS, EXCLUDES = "contains", "excludes"
 
 CONFIDENCE = 0.999
 """Level of the interval of the difference: with about 500 judged cells, about half a cell with a
-true difference of 0 then has an interval that excludes print. At 95 % it would be 25."""
+true difference of 0 then has an interval that excludes print. At 95% it would be 25."""
 
 FAR = 5.0
-"""Number of standard errors beyond which a difference within 10 % also needs an explanation."""
+"""Number of standard errors beyond which a difference within 10% also needs an explanation."""
 
 STD, STANDARD_ERROR = "std", "standard_error"
 """Meanings of a printed ±: the standard deviation of single runs, or the error of their mean. One
@@ -60,7 +60,7 @@ def shares_of_scale(delta: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def verdict_words(share: np.ndarray) -> np.ndarray:
-    """Return how far such shares are from print: `off` for a mean that is no number, too."""
+    """Return how far such shares are from print: `off` also for a mean that is not a number."""
     far = np.abs(share)
     return np.select([far <= CLOSEST_SHARE, far <= CLOSE], [MATCH, NEAR], OFF)
 
@@ -120,7 +120,7 @@ def differences(cells: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
         standard errors ``published_se`` and ``ours_se`` and ``df`` degrees of freedom. ``share`` is
         the difference as a share of the ``scale``, the metric's at the published mean, and
         ``is_apart`` whether the means are more than `FAR` standard errors apart. The ``verdict`` is
-        ``match`` if our mean is within 5 % of the published one, ``near`` within 10 %, ``off``
+        ``match`` if our mean is within 5% of the published one, ``near`` within 10%, ``off``
         beyond; ``substitute`` for stand-in data, ``timing`` for seconds and ``ours`` by the kind of
         cell; ``missing`` without a number of ours. ``interval`` says of a compared cell whether the
         interval contains print.

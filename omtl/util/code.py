@@ -125,7 +125,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
 def _kept_parses(path: Path | None) -> dict[str, tuple[list[str], str]]:
     """Return what is known of texts by their hashes, kept in a file: what they import, their code.
 
-    Parsing the modules of a table takes longer than all else where its units are stored.
+    Parsing the modules of a table takes longer than everything else if its units are stored.
     """
     with suppress(OSError, ValueError, TypeError):  # none yet, or damaged
         return dict(json.loads(path.read_text(encoding="utf-8")) if path else {})

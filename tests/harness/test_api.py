@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from sklearn.linear_model import SGDClassifier
 import omtl
 from omtl import datasets, results
 from omtl.ops import axpy, dot
+from omtl.sklearn.parameters import declared_entries
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -72,6 +74,8 @@ def test_the_package_shows_its_public_names_and_imports_nothing() -> None:
     assert {*omtl.__all__, "ROMPGD", "datasets", "__version__"} <= set(dir(omtl))
     assert all(getattr(omtl, name) is not None for name in dir(omtl))
     assert not [name for name in dir(omtl) if name.startswith("_") and name != "__version__"]
+    for module in (datasets, results, omtl.sklearn):
+        assert sorted(module.__all__) == dir(module)
     assert (Path(omtl.__file__).parent / "py.typed").exists()
     with pytest.raises(AttributeError, match="no attribute 'tabel'"):
         omtl.tabel  # noqa: B018
@@ -171,7 +175,7 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
     ]:
         with pytest.raises(UserError, match=why):
             datasets.from_frame(frame, **change)
-    with pytest.raises(UserError, match="no learner"):
+    with pytest.raises(UserError, match="not a learner"):
         omtl.run(algorithm=object(), dataset="random_walk")
     with pytest.raises(UserError, match="a data set must be"):
         omtl.run(algorithm="pa", dataset=3.5j)
@@ -182,23 +186,21 @@ def doctests() -> dict[str, doctest.DocTest]:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     blocks = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
     found = {"python.md": doctest.DocTestParser().get_doctest(blocks, {}, "python.md", None, 0)}
-    for name in omtl.__all__:
-        public = getattr(omtl, name)
-        for one in doctest.DocTestFinder(recurse=False).find(public, name):
-            found[name] = one
-    for module in (datasets, results):
-        for name in module.__all__:
-            for one in doctest.DocTestFinder(recurse=False).find(getattr(module, name), name):
-                one.globs = vars(module).copy()
-                found[f"{module.__name__}.{name}"] = one
-    return found
+    modules = [getattr(omtl, name) for name in ("datasets", "results", "sklearn", "river", "ops")]
+    public = {name: getattr(omtl, name) for name in {*omtl.__all__, *omtl.MODULES}}
+    for module in modules[:-1]:  # the learners' examples are tested with their help
+        names = set(module.__all__) - set(declared_entries())
+        public |= {f"{module.__name__}.{name}": getattr(module, name) for name in names}
+    for name, each in public.items():
+        scope = vars(each if inspect.ismodule(each) else sys.modules[each.__module__])
+        (found[name],) = doctest.DocTestFinder(recurse=False).find(each, name, globs=dict(scope))
+    return dict(sorted(found.items()))
 
 
 @pytest.mark.parametrize("name", doctests())
 def test_examples_run_and_print_what_they_show(name: str) -> None:
     test = doctests()[name]
-    if name not in ("omtl.datasets.DataSet", "omtl.datasets.names", "datasets", "results"):
-        assert test.examples
+    assert test.examples
     told: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     failed, _ = runner.run(test, out=told.append)

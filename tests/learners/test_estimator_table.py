@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ from omtl.sklearn import (
 )
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import declared_entries
+from omtl.sklearn.parameters import declared_entries, sections_of
 from omtl.util.errors import UserError
 
 
@@ -107,6 +109,32 @@ def test_parameters(variant: str) -> None:
         )
     with pytest.raises(TypeError, match="nonsense"):
         type(model)(nonsense=1)
+
+
+FORMULA = r"^{}\b(?:.|\n(?!\n))*:\n\n {{4}}\S"
+"""Matches a paragraph that begins with a word, and the formula below it."""
+
+CITATION = re.compile(r"\.\. \[\d\] .+\. \".+\"\. .+, (19|20)\d\d\. https://\S+")
+"""Matches authors, title, venue, year and link."""
+
+
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("name", declared_entries())
+def test_help_has_all_parts(name: str) -> None:
+    """Objective and update as formulas, cost, and numpydoc's sections; the example runs."""
+    made = ESTIMATORS[name]
+    parts = sections_of(made.__doc__)
+    about = parts.pop("")
+    assert re.search(FORMULA.format("Objective"), about, re.MULTILINE)
+    assert re.search(FORMULA.format("Update"), about, re.MULTILINE)
+    assert "\nCost per example: " in about
+    assert made.entry.linear == ("coef_" in parts["Attributes"])
+    expected = ["Parameters", "Attributes", "References", "Examples"]
+    assert [*parts] == (expected[1::2] if name == "Majority" else expected)
+    for reference in re.split(r"\n(?=\.\.)", parts.get("References", "").strip()):
+        assert name == "Majority" or CITATION.fullmatch(" ".join(reference.split()))
+    (test,) = doctest.DocTestFinder(recurse=False).find(made, name)
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 def test_search_and_cross_validation_route_the_task() -> None:

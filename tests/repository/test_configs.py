@@ -14,6 +14,7 @@ from omtl.experiment.playing import compute, hyper_parameters, learner_class, ne
 from omtl.experiment.readings import TABLE, Reading, questions
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.reproduction.record import line, play_run
+from omtl.sklearn.classes import ESTIMATORS
 from omtl.tables.cells import places_in, planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
@@ -35,6 +36,13 @@ def test_every_algorithm_has_a_learner_at_each_point() -> None:
         for point in spec.points:
             learner = new_learner(spec, point)
             assert {name: getattr(learner, name) for name in point} == point, spec.name
+
+
+def test_the_papers_that_a_config_cites_are_references_of_its_estimator() -> None:
+    for spec in map(AlgorithmSpec.named, options("algorithm")):
+        made = ESTIMATORS.get(spec.learner.rpartition(".")[2])
+        if made is not None and made.rules is learner_class(spec.learner):
+            assert set(spec.cites) <= set(made.entry.cites), spec.name
 
 
 @pytest.mark.deep

@@ -29,7 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table and how to search."""
     from omtl.experiment.descriptions import BLIND, LITERAL, READINGS
 
-    command.add_argument("table", metavar="TABLE", help="its id")
+    command.add_argument("table", metavar="TABLE", help="id of the table")
     command.add_argument(
         "--draws",
         type=natural,

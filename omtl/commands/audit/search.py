@@ -13,7 +13,7 @@ EXAMPLES = ("audit search rom-table1",)
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the table, the search and how to run it."""
-    command.add_argument("table", metavar="TABLE", help="its id")
+    command.add_argument("table", metavar="TABLE", help="id of the table")
     command.add_argument("--search", default="halving", help="a name in conf/search")
     add_run_options(command)
 

@@ -1,4 +1,4 @@
-"""Curves along a stream: errors as the examples or the tasks come, a line a method.
+"""Curves along a stream: errors as the examples or the tasks come, one line per method.
 
 In each repeat a curve is that of the point of the grid that the rule chose. Where rates of errors
 are shown, a play that diverged counts as wrong throughout, as in the tables.

@@ -30,7 +30,7 @@ from omtl.util.errors import UserError
 
 
 def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
-    """Return the panel's metric against the number in the columns' names, a line a method.
+    """Return the panel's metric against the number in the columns' names, one line per method.
 
     In each repeat the number is that of the point of the grid that the rule chose.
     """

@@ -1,4 +1,4 @@
-"""Precision and mean average precision of rankings (`omtl.measures.ranking`), a line a method.
+"""Precision and mean average precision of rankings (`omtl.measures.ranking`), one line per method.
 
 In each repeat they are those of the point of the grid that the rule chose, on the test part.
 """
