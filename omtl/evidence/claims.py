@@ -202,13 +202,13 @@ def predicate(claim: Claim) -> str:
             else name
             for name in names
         ]
-        return "each of " * (len(told) > 1) + ", ".join(told)
+        return f"each of {', '.join(told)}" if len(told) > 1 else told[0]
 
     places: dict[str, list[str]] = {}
     for part in claim.all:
-        limits = [f"by {part.by:g}"] * bool(part.by)
-        limits += [f"at least {part.at_least:g}"] * bool(part.at_least)
-        limits += [f"at most {part.at_most:g}"] * (part.at_most < np.inf)
+        limits = [f"by {part.by:g}"] if part.by else []
+        limits += [f"at least {part.at_least:g}"] if part.at_least else []
+        limits += [f"at most {part.at_most:g}"] if part.at_most < np.inf else []
         metric = (part.metric or claim.metric) if claim.table else ""
         what = [metric, each(part.compared), SIDES[part.side], each(part.than)]
         if part.panel:

@@ -168,11 +168,12 @@ def conclusions(claims: pd.DataFrame) -> str:
     for outcome, part in by_outcome.items():
         lines += ["", f"*{outcome.capitalize()}:*", ""] if len(part) else []
         for row in part.to_dict("records"):
-            marks = ["not true in print"] * (row["in_print"] == "false")
-            marks += [f"stand-in: {row['stand_ins']}"] * bool(row["stand_ins"])
+            marks = ["not true in print"] if row["in_print"] == "false" else []
+            marks += [f"stand-in: {row['stand_ins']}"] if row["stand_ins"] else []
             told = for_markdown("; ".join([row["place"], *marks]))
             lines.append(f"- {for_markdown(row['sentence'])} ({told})")
-            lines += [f"  *Why:* {for_markdown(row['why_it_fails'])}"] * bool(row["why_it_fails"])
+            why = for_markdown(row["why_it_fails"])
+            lines += [f"  *Why:* {why}"] if why else []
     return "\n".join(lines) + "\n"
 
 
@@ -328,10 +329,12 @@ def scoreboard(results: Path = RESULTS) -> str:
     """
     rows = []
     for one in table_standings(results):
+        if not one.verdicts.any():
+            continue
         address = f"results/reproduced/{by_reading(one.table, one.reading)}.md"
         others = [f"{one.verdicts[v]} {v}" for v in APART if one.verdicts[v]]
         outcomes = one.claims["outcome"].value_counts()
-        rows += [
+        rows.append(
             [
                 *(f"[{one.table}]({address})", one.reading.replace("_", " ")),
                 *(str(one.verdicts[v]) for v in COMPARED),
@@ -339,7 +342,7 @@ def scoreboard(results: Path = RESULTS) -> str:
                 ", ".join(others) or "–",
                 ", ".join(str(outcomes.get(o, 0)) for o in (HOLDS, FAILS, UNDECIDED)),
             ]
-        ] * bool(one.verdicts.any())
+        )
     heads = ["table", "reading", *COMPARED, *AGREEMENT, "not compared"]
     return "\n".join(markdown_table([*heads, "claims: hold, fail, undecided"], rows)) + "\n"
 

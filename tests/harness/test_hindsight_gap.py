@@ -19,7 +19,7 @@ from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import BestRow, pick, pick_row
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import READINGS
+from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight, select
 from omtl.experiment.specs import SelectionSpec
@@ -33,6 +33,8 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import combined, scored
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
+from omtl.util.result_files import read_csv
 
 N = 6
 
@@ -304,3 +306,25 @@ def test_intervals_know_of_the_picking() -> None:
     found = picked(rivals)
     alone = picked({found.algorithm: rivals[found.algorithm]})
     assert found.means[1:].mean() < alone.means[1:].mean() - 0.05
+
+
+MARGINS = read_csv(RESULTS / "hindsight.csv")
+
+
+@pytest.mark.parametrize("table", MARGINS["table"].unique())
+def test_margins_in_print_are_made_again(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are of what the paper prints, here taken for ours too."""
+
+    def printed(cells: pd.DataFrame, _: Store) -> pd.DataFrame:
+        means = [[float(mean)] if mean else [] for mean in cells["published_mean"]]
+        return with_columns(cells, [{"values": np.array(mean)} for mean in means])
+
+    monkeypatch.setattr(hindsight_gap, "played", printed)
+    made = hindsight_gap.margins(
+        table, Reading.of(describe("table", table).paper, CLOSEST), Request()
+    )
+    kept = MARGINS[(MARGINS["table"] == table) & (MARGINS["reading"] == CLOSEST)]
+    columns = ["dataset", "task", "printed_own", "printed_rival", "printed_margin"]
+    assert made[columns].to_numpy().tolist() == kept[columns].to_numpy().tolist()
+    ours = made[["own", "rival", "margin"]].to_numpy().tolist()
+    assert ours == made[columns[2:]].to_numpy().tolist()
