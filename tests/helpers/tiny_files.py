@@ -20,6 +20,7 @@ from data_fetchers import (
     landmine,
     lenk,
     mhc,
+    nc24,
     news20,
     pubfig_attributes,
     school,
@@ -35,6 +36,13 @@ def mat(**variables: object) -> bytes:
     """Return a MATLAB file of these variables."""
     file = io.BytesIO()
     savemat(file, variables)
+    return file.getvalue()
+
+
+def npz(**arrays: object) -> bytes:
+    """Return a file of NumPy arrays."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
     return file.getvalue()
 
 
@@ -143,6 +151,7 @@ FILES: dict[ModuleType, dict[str, bytes]] = {
     },
     lenk: {"lenk_data.mat": mat(Traindata=COMPUTERS[0], Testdata=COMPUTERS[1])},
     mhc: {"predictions_smm.txt": PEPTIDES.encode()},
+    nc24: {"synthetic.npz": npz(xs=[[[0.5, 2.0], [1.0, 3.0]]], ys=[[1.0, -1.0]])},
     # Messages of comp (1, 4) and sci (6, 7).
     news20: {"news20.bz2": bz2.compress(b"1 2:3\n7 1:1 4:2 \n6 4:1\n1\n4 1:5\n")},
     sentiment: {
@@ -202,6 +211,8 @@ DAMAGED: list[tuple[ModuleType, bytes]] = [
     (tdt2, mat(fea=np.ones((5, 1)))),
     (pubfig_attributes, mat(**IMAGES | {"feat": np.eye(2)})),
     (pubfig_attributes, mat(**IMAGES | {"class_labels": [[1], [2], [0]]})),
+    *((nc24, content) for content in (b"", b"text", npz(xs=[1.0]), npz(xs=[1.0], ys=[1.0]))),
+    (nc24, npz(xs=np.ones((1, 2, 3)), ys=[[1, 0]])),
     *((eachmovie, content) for content in (b"", b"text", r_file(SCORE, USERS, FILMS)[:99])),
     (eachmovie, r_file(SCORE + 1, USERS, FILMS)),
     *((news20, f"1 1:1\n{line}\n".encode()) for line in ("x 1:1", "1 1:x", "1 0:1", "1 2:1 1:1")),
