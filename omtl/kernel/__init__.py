@@ -3,11 +3,9 @@
 ==================  ================================================================================
 `inlining`          compiling rules as parts of one loop; choosing compiled forms by types
 `products`          dot, axpy: one vector, one row; several in one pass
-`many_vectors`      one row, many vectors: copies shared by points of a grid
-`lanes`             one sparse row, many vectors, in the processor's vector registers
-`vectors`           Scaled, GroupSparse, RoundSum, NormedSum: dot, add, shorten, close, square_norm
+`lanes`             products in the processor's vector registers: the one module that writes LLVM
+`vectors`           Bank: vectors that are divided, shortened, summed, projected onto the unit ball
 `side_by_side`      SideBySide: products of a row with several vectors, steps of several along it
-`unit_ball`         InBall: vectors projected onto the unit ball
 `network`           Network: the vectors of nodes that combine, then adapt
 `deferred`          the examples and steps of a round until its end; products of rows, kept
 `pulled`            Pulled: vectors pulled towards a common one
@@ -22,8 +20,7 @@
 `similarities`      matrices of tasks that learn from triplets, in blocks
 `loop`              test, then train: the loop that plays every learner, whole or piece by piece
 `sharing`           what points of a grid share: the declaration of a learner's parts
-`copies`            copies of these parts, which split and take steps
-`grids`             all points of a grid at once, sharing copies
+`grids`             all points of a grid at once, sharing copies of these parts
 `one_example`       a stream continued by one example, found at an address
 `not_compiled`      why numba refuses a learner, in one line
 ==================  ================================================================================

@@ -15,8 +15,8 @@ def _dense_weighed_square(weights, x):
 def _sparse_weighed_square(weights, x):
     total = 0.0
     for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
-        f, value = np.uint32(x.rows.indices[e]), x.rows.values[e]
-        total += weights[f] * value * value
+        value = x.rows.values[e]
+        total += weights[np.uint32(x.rows.indices[e])] * value * value
     return total
 
 

@@ -21,12 +21,10 @@ class Steps(NamedTuple):
     example: np.ndarray
     node: np.ndarray
 
-
-def no_steps(n_tasks: int) -> Steps:
-    """Return a round without updates."""
-    return Steps(
-        np.zeros(n_tasks), np.zeros(n_tasks, dtype=np.int64), np.zeros(n_tasks, dtype=np.int64)
-    )
+    @classmethod
+    def none(cls, n_tasks: int) -> Steps:
+        """Return a round without updates."""
+        return cls(np.zeros(n_tasks), *np.zeros((2, n_tasks), dtype=np.int64))
 
 
 @inlined
@@ -53,10 +51,10 @@ class Pairs(NamedTuple):
     before: np.ndarray
     product: np.ndarray
 
-
-def no_pairs(n_examples: int) -> Pairs:
-    """Return storage for products of this many examples."""
-    return Pairs(np.full(n_examples, -1, np.int64), np.zeros(n_examples))
+    @classmethod
+    def none(cls, n_examples: int) -> Pairs:
+        """Return storage for products of this many examples."""
+        return cls(np.full(n_examples, -1, np.int64), np.zeros(n_examples))
 
 
 @inlined
@@ -83,10 +81,10 @@ class CurrentTask(NamedTuple):
     n: np.ndarray
     task: np.ndarray
 
-
-def no_task(n_features: int) -> CurrentTask:
-    """Return no gradients."""
-    return CurrentTask(np.zeros(n_features), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    @classmethod
+    def none(cls, n_features: int) -> CurrentTask:
+        """Return no gradients."""
+        return cls(np.zeros(n_features), *np.zeros((2, 1), np.int64))
 
 
 @inlined

@@ -1,14 +1,15 @@
 """The points of a grid played together: what several have learnt alike is computed once.
 
-Points of a learner that declares its parts (`omtl.kernel.sharing`) share copies of them. A copy's
-product with an example is computed once, it takes a step once, and it is split when some of its
-points learn from an example and others do not. That is 3 to 40 times as fast on grids of 6,000
-points, and every number is bit-identical to that of `omtl.kernel.play.play`. The points of other
-learners are played one after another.
+Points of a learner that declares its parts (`omtl.kernel.sharing`) share *copies* of them. A copy
+stands for the part of all points that have learnt it alike. Its product with an example is computed
+once, it takes a step once, and it is split when some of its points learn from an example and others
+do not. That is 3 to 40 times as fast on grids of 6,000 points, and every number is bit-identical to
+that of `omtl.kernel.play.play`. The points of other learners are played one after another.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,26 +18,21 @@ import numpy as np
 from omtl.data.examples import Examples
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.data.streams import Stream
-from omtl.kernel.copies import (
-    DIVIDED,
-    KINDS,
-    SUMMED,
-    Bank,
-    Copies,
-    close_sums,
-    mark_features,
-    new_copies,
-    schedule,
-    split_copies,
-    step_copies,
-    store_products,
-)
-from omtl.kernel.inlining import chosen, inlined, loop
-from omtl.kernel.many_vectors import zero_vectors
+from omtl.kernel.inlining import chosen, forms, inlined, loop
+from omtl.kernel.lanes import SUMS
 from omtl.kernel.play import Trace, new_trace, play
-from omtl.kernel.rules import Example, Shape, findings
-from omtl.kernel.sharing import can_share
-from omtl.kernel.vectors import note_norm
+from omtl.kernel.products import axpy, dense_row_dots
+from omtl.kernel.rules import Example, Shape, findings, row_at
+from omtl.kernel.sharing import can_share, steps_of
+from omtl.kernel.side_by_side import zero_vectors
+from omtl.kernel.vectors import (
+    Bank,
+    cut_norm,
+    divide,
+    follow_norm,
+    square_norm,
+    stays_zero,
+)
 
 AT_ONCE = 500
 """Maximum number of points played together. More would share more, but crowd the cache."""
@@ -44,6 +40,9 @@ AT_ONCE = 500
 MEMORY = 2**27
 """Maximum memory, in bytes, for the copies of one part. If it runs short, fewer points are played
 together."""
+
+DIVIDED, SHORTENED, SUMMED = range(3)
+"""What happens to a copy after y x is added: it is divided, shortened by a group lasso, or left."""
 
 
 def play_points(
@@ -74,6 +73,104 @@ def play_points(
         yield trace, findings(learner, state)
 
 
+class Part(NamedTuple):
+    """The copies of one part of the weights, numbered in order of creation.
+
+    The first part has one slot, for all tasks; the others have one for each task.
+
+    Parameters
+    ----------
+    kind : int
+        What happens to a copy after a step.
+    bank : Bank
+        The copies; the vectors are from `omtl.kernel.side_by_side.zero_vectors`.
+    norm : ndarray of shape (n_copies,)
+        Norms at the end of the last round, if `kind` is SUMMED.
+    rate, bound : ndarray of shape (n_copies,)
+        The result of the step function: the factor of y x, and the divisor or threshold.
+    label, example : ndarray of shape (n_copies, n_tasks)
+        What a copy of the first part adds at the end of the round.
+    met : ndarray of shape (n_slots, n_features), bool
+        Which features the examples so far have had.
+    of : ndarray of shape (n_slots, n_points), uint32
+        The copy that a point has.
+    start, stop, limit : ndarray of shape (n_slots,), int64
+        A slot's copies are numbered from `start` to ``stop - 1``, and at most to ``limit - 1``.
+    has_points : ndarray of shape (n_copies, 2), bool
+        Whether the copy has points that do not learn from the example, and that do.
+    successor : ndarray of shape (n_copies,), uint32
+        The copy with which the learning points continue, often the same.
+    steps : ndarray of shape (n_copies,)
+        The factor with which an example is added.
+    sums : ndarray of shape (SUMS, n_copies)
+        Memory for products.
+    """
+
+    kind: int
+    bank: Bank
+    norm: np.ndarray
+    rate: np.ndarray
+    bound: np.ndarray
+    label: np.ndarray
+    example: np.ndarray
+    met: np.ndarray
+    of: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    limit: np.ndarray
+    has_points: np.ndarray
+    successor: np.ndarray
+    steps: np.ndarray
+    sums: np.ndarray
+
+
+def new_part(
+    kind: int, steps: Sequence[Any], vectors: np.ndarray, n_slots: int, n_added: int, sparse: bool
+) -> Part | None:
+    """Return a copy for all points with the same step, in each slot.
+
+    None if there are fewer of the zero vectors than different steps.
+
+    Parameters
+    ----------
+    kind : int
+    steps : sequence
+        The step function of each point, and what it takes.
+    vectors : ndarray of shape (n_copies, n_features)
+    n_slots, n_added : int
+        Numbers of slots, and of examples that a copy may add at the end of a round.
+    sparse : bool
+    """
+    n = len(vectors)
+    most = n // n_slots
+    numbered = {step: c for c, step in enumerate(dict.fromkeys(steps))}
+    if len(numbered) > most:
+        return None
+    start = most * np.arange(n_slots)
+    norm, rate, bound, factors = np.zeros((4, n))
+    for (step, given), c in numbered.items():
+        rate[start + c], bound[start + c] = step(*given)
+    of = np.array([numbered[step] for step in steps])
+    return Part(
+        kind=kind,
+        bank=Bank.of(vectors, normed=True),
+        norm=norm,
+        rate=rate,
+        bound=bound,
+        label=np.zeros((n, n_added)),
+        example=np.zeros((n, n_added), dtype=np.int64),
+        met=np.full((n_slots, vectors.shape[1]), not sparse),
+        of=(start[:, None] + of).astype(np.uint32),
+        start=start,
+        stop=start + len(numbered),
+        limit=start + most,
+        has_points=np.zeros((n, 2), dtype=np.bool_),
+        successor=np.zeros(n, dtype=np.uint32),
+        steps=factors,
+        sums=np.zeros((SUMS, n)),
+    )
+
+
 class Points(NamedTuple):
     """The points that are played together.
 
@@ -97,31 +194,241 @@ class Points(NamedTuple):
     learns: np.ndarray
 
 
+# Products of a row with copies, and steps of copies along it: bit-identical to those of one vector
+
+
+@inlined
+def _add_products(total, w, x):
+    for j in range(total.size):
+        total[j] += w[j] * x
+
+
+def _dense_dots(W, x, first, last, sums):
+    dense_row_dots(W, x.rows.X[x.i], first, last, sums[0])
+
+
+def _sparse_dots(W, x, first, last, sums):
+    features = W.T
+    start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
+    whole = stop - (stop - start) % SUMS
+    for s in range(SUMS):
+        for j in range(first, last):
+            sums[s, j] = 0.0
+    for k in range(start, stop):
+        s = (k - start) % SUMS if k < whole else 0
+        weights = features[x.rows.indices[k], first:last]
+        _add_products(sums[s, first:last], weights, x.rows.values[k])
+    for j in range(first, last):
+        sums[0, j] = (sums[0, j] + sums[2, j]) + (sums[1, j] + sums[3, j])
+
+
+dots = forms(_dense_dots, _sparse_dots)
+"""Write the products of some vectors with `x`: ``dots(W, x, first, last, sums)`` to ``sums[0]``."""
+
+
+def _dense_axpys(a, x, first, last, W):
+    for j in range(first, last):
+        if a[j] != 0.0:
+            axpy(a[j], x, W[j])
+
+
+def _sparse_axpys(a, x, first, last, W):
+    features, steps = W.T, a[first:last]
+    for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        _add_products(features[x.rows.indices[k], first:last], steps, x.rows.values[k])
+
+
+axpys = forms(_dense_axpys, _sparse_axpys)
+"""Add ``a[j]`` times `x` to some vectors ``W[j]``: ``axpys(a, x, first, last, W)``."""
+
+
+def _all_are_marked(met, x):
+    pass
+
+
+def _mark_nonzeros(met, x):
+    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
+        met[x.rows.indices[e]] = True
+
+
+mark_features = forms(_all_are_marked, _mark_nonzeros)
+"""Mark the features of an example; for dense rows all are marked from the start."""
+
+
+@inlined
+def store_products(part, x, first, last):
+    """Store the products of copies with `x`, in O(nonzeros) each."""
+    bank, sums = part.bank, part.sums
+    dots(bank.vectors, x, first, last, sums)
+    _times(bank.scale[first:last], sums[0, first:last], bank.product[first:last])
+
+
+@inlined
+def _times(scale, sums, out):
+    for c in range(out.size):
+        out[c] = scale[c] * sums[c]
+
+
+# Copies that are split
+
+
+@inlined
+def mark_copies(part, first, last, of, learns):
+    """Mark copies with points that do not learn, and that do; return how many have both."""
+    has_points = part.has_points
+    for c in range(first, last):
+        has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
+    for p in range(of.size):
+        has_points[of[p], np.uint8(learns[p])] = True
+    n_both = 0
+    for c in range(first, last):
+        n_both += has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]
+    return n_both
+
+
+@inlined
+def move_to_successors(successor, of, learns):
+    """Move the learning points to the successors of their copies."""
+    for p in range(of.size):
+        if learns[p]:
+            of[p] = successor[of[p]]
+
+
+@inlined
+def split_copies(part, slot, learns):
+    """Split copies from which only some points learn; return whether the memory sufficed.
+
+    Afterwards a copy has points of one kind only, given by `has_points`.
+    """
+    has_points, successor, of = part.has_points, part.successor, part.of[slot]
+    first, last = part.start[slot], part.stop[slot]
+    n_both = mark_copies(part, first, last, of, learns)
+    if n_both == 0:
+        return True
+    if last + n_both > part.limit[slot]:
+        return False
+    new = last
+    for c in range(first, last):
+        successor[c] = c
+        if has_points[c, 0] and has_points[c, 1]:
+            successor[c] = new
+            duplicate(part, c, new, part.met[slot])
+            has_points[c, 1], has_points[new, 1] = False, True
+            new += 1
+    move_to_successors(successor, of, learns)
+    part.stop[slot] = new
+    return True
+
+
+@inlined
+def duplicate(part, c, new, met):
+    """Copy everything about one copy to another one, whose vector is zero."""
+    bank = part.bank
+    for j in range(met.size):
+        if met[j]:
+            bank.vectors[new, j] = bank.vectors[c, j]
+    for of in (bank.scale, bank.product, bank.square, bank.unseen, bank.error):
+        of[new] = of[c]
+    for of in (part.norm, part.rate, part.bound):
+        of[new] = of[c]
+    for k in range(part.label.shape[1]):
+        part.label[new, k], part.example[new, k] = part.label[c, k], part.example[c, k]
+
+
+# Steps
+
+
+@inlined
+def step_copies(part, x, y, first, last):
+    """Let the copies whose points learn take their steps along `x`."""
+    bank, learn, steps = part.bank, part.has_points[:, 1], part.steps
+    for c in range(first, last):
+        steps[c] = 0.0
+        if learn[c] and not remains_zero(part, c, x, y):
+            steps[c] = part.rate[c] * y / bank.scale[c]
+    axpys(steps, x, first, last, bank.vectors)
+    for c in range(first, last):
+        if not learn[c]:
+            continue
+        if part.kind == DIVIDED:
+            divide(bank, c, part.bound[c])
+        elif not remains_zero(part, c, x, y):
+            follow_norm(bank, c, part.rate[c] * y, x)
+            if part.kind == SHORTENED:
+                cut_norm(bank, c, part.bound[c])
+
+
+@inlined
+def remains_zero(part, c, x, y):
+    """Return whether a shortened copy is zero, and is again after its step."""
+    return part.kind == SHORTENED and stays_zero(part.bank, c, part.rate[c] * y, x, part.bound[c])
+
+
+@inlined
+def schedule(part, x, y, first, last):
+    """Schedule y times an example for the copies whose points learn."""
+    for c in range(first, last):
+        if part.has_points[c, 1]:
+            part.label[c, x.task], part.example[c, x.task] = y, x.i
+
+
+@inlined
+def close_sums(part, rows, first, last):
+    """Add the round's examples to copies of the first part, and divide these."""
+    bank, label, steps = part.bank, part.label, part.steps
+    for k in range(label.shape[1]):
+        more = True
+        while more:  # more than once if the task had several examples in the round
+            more, i = False, -1
+            for c in range(first, last):
+                steps[c] = 0.0
+                if label[c, k] != 0.0:
+                    i = part.example[c, k] if i < 0 else i
+                    more |= part.example[c, k] != i
+                    if part.example[c, k] == i:
+                        steps[c] = part.rate[c] * label[c, k] / bank.scale[c]
+                        label[c, k] = 0.0
+            if i >= 0:
+                axpys(steps, row_at(rows, i), first, last, bank.vectors)
+    for c in range(first, last):
+        divide(bank, c, part.bound[c])
+
+
+@inlined
+def note_norms(part):
+    """Store the norms of sums at the end of a round."""
+    for k in range(part.start.size):
+        for c in range(part.start[k], part.stop[k]):
+            part.norm[c] = math.sqrt(square_norm(part.bank, c))
+
+
 # Scores of all points
 
 
 @inlined
-def _add_products(product, of, score):
+def _add_scores(product, of, score):
     for p in range(score.size):
         score[p] += product[of[p]]
 
 
 @inlined
-def _sum_of_products(learner, points, banks, of, k):  # noqa: ARG001
+def _sum_of_products(learner, points, parts, k):  # noqa: ARG001
     points.score[:] = 0.0
-    for part in range(of.shape[0]):
-        _add_products(banks[part].product, of[part, k if part else 0], points.score)
+    for part in parts:
+        _add_scores(part.bank.product, part.of[k if part.of.shape[0] > 1 else 0], points.score)
 
 
 def _weighed_sum(weigh: Callable) -> Callable:
-    def weighed_sum(learner, points, banks, of, k):  # noqa: ARG001
-        first, second, score = banks[0].product, banks[1].product, points.score
-        norms, factors, of_first, of_second = banks[1].norm, points.factors, of[0, 0], of[1, k]
+    def weighed_sum(learner, points, parts, k):  # noqa: ARG001
+        first, second = parts
+        factors, score = points.factors, points.score
+        of_first, of_second = first.of[0], second.of[k]
         for p in range(score.size):
             c = of_second[p]
             of_round = (factors[0, p], factors[1, p], factors[2, p], factors[3, p])
-            common, own, more = weigh(of_round, norms[c])
-            score[p] = common * first[of_first[p]] + (own + more) * second[c]
+            common, own, more = weigh(of_round, second.norm[c])
+            product = second.bank.product[c]
+            score[p] = common * first.bank.product[of_first[p]] + (own + more) * product
 
     return weighed_sum
 
@@ -148,9 +455,9 @@ def _form_of_rounds(kind: Any) -> Callable:
     return _note_factors(kind.shared_weights[0]) if kind.shared_weights else _no_factors
 
 
-def scores(learner: Any, points: Points, banks: tuple[Bank, ...], of: np.ndarray, k: int) -> None:
-    """Write the score of each point on an example of task `k`; the banks have the products."""
-    _form_of_scores(type(learner))(learner, points, banks, of, k)
+def scores(learner: Any, points: Points, parts: tuple[Part, ...], k: int) -> None:
+    """Write the score of each point on an example of task `k`; the parts have the products."""
+    _form_of_scores(type(learner))(learner, points, parts, k)
 
 
 def begin_round(learner: Any, points: Points, t: int) -> None:
@@ -198,16 +505,14 @@ def record_checkpoint(points, passed):
 def share_slowly(
     learner: Any,
     points: Points,
-    banks: tuple[Bank, ...],
-    kinds: tuple[int, ...],
+    parts: tuple[Part, ...],
     examples: Examples,
     own_rows: Rows,
     stream: Stream,
-    copies: Copies,
     zero: float,
 ) -> bool:
     """Play a stream with all points; return whether the memory sufficed."""
-    n_parts, n_tasks, n_points = copies.of.shape
+    n_points = points.score.size
     passed = 0
     for t in range(stream.start.size - 1):
         begin_round(learner, points, t)
@@ -217,34 +522,31 @@ def share_slowly(
             y = examples.y[i]
             x = Example(examples.rows, i, k, stream.node[e], examples.square_norm[i], t)
             own_x = Example(own_rows, i, k, stream.node[e], examples.square_norm[i], t)
-            for part in range(n_parts):
-                its_x, slot = (own_x, k) if part else (x, 0)
-                first, last = copies.start[part, slot], copies.stop[part, slot]
-                mark_features(banks[part].met[slot], its_x)
-                store_products(banks[part], its_x, first, last, copies.sums)
-            scores(learner, points, banks, copies.of, k)
+            for p in range(len(parts)):
+                part, its_x, slot = parts[p], own_x if p else x, k if p else 0
+                mark_features(part.met[slot], its_x)
+                store_products(part, its_x, part.start[slot], part.stop[slot])
+            scores(learner, points, parts, k)
             n_learn = record_scores(points, k, y, x.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
-            for part in range(n_parts):
-                slot = k if part else 0
-                first, last = copies.start[part, slot], copies.stop[part, slot]
+            for p in range(len(parts)):
+                part, slot = parts[p], k if p else 0
+                first, last = part.start[slot], part.stop[slot]
                 if n_learn < n_points:
-                    if not split_copies(banks[part], copies, part, slot, points.learns):
+                    if not split_copies(part, slot, points.learns):
                         return False
-                    last = copies.stop[part, slot]
+                    last = part.stop[slot]
                 else:
-                    copies.has_points[first:last, 1] = True
-                if part == 0:
-                    schedule(banks[0], copies, x, y, first, last)
+                    part.has_points[first:last, 1] = True
+                if p == 0:
+                    schedule(part, x, y, first, last)
                 else:
-                    step_copies(banks[part], kinds[part], copies, own_x, y, first, last)
-        close_sums(banks[0], examples.rows, 0, copies.stop[0, 0], copies.steps)
-        for part in range(1, n_parts):
-            if kinds[part] == SUMMED:
-                for k in range(n_tasks):
-                    for c in range(copies.start[part, k], copies.stop[part, k]):
-                        note_norm(banks[part], c)
+                    step_copies(part, own_x, y, first, last)
+        close_sums(parts[0], examples.rows, 0, parts[0].stop[0])
+        for part in parts:
+            if part.kind == SUMMED:
+                note_norms(part)
         if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
             record_checkpoint(points, passed)
             passed += 1
@@ -305,23 +607,33 @@ def rows_by_task(
     return SparseRows(rows.indptr, indices, rows.values), most
 
 
-def state_of_point(
-    learner: Any, state: Any, made: tuple[Copies, tuple[Bank, ...]], t: int, p: int
-) -> Any:
+def parts_of(
+    learners: Sequence[Any], shape: Shape, new: Any, vectors: Sequence[np.ndarray]
+) -> tuple[Part, ...] | None:
+    """Return the parts of points that have learnt nothing; None if there are too few vectors."""
+    kind, m = learners[0], shape.n_tasks
+    parts: list[Part] = []
+    steps = zip(*(steps_of(one, m) for one in learners), strict=True)
+    for name, own, of_part in zip(kind.shared_parts, vectors, steps, strict=True):
+        normed = getattr(new, name).square.size > 0
+        after = (SUMMED if kind.shared_weights else SHORTENED) if normed else DIVIDED
+        slots, added = (m, 0) if parts else (1, m)
+        part = new_part(after, of_part, own, slots, added, shape.sparse)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def state_of_point(learner: Any, state: Any, parts: tuple[Part, ...], t: int, p: int) -> Any:
     """Return the state of point `p` after `t` rounds, given a new one, except for the vectors."""
-
-    def taken(value: Any, copies: np.ndarray) -> Any:
-        if isinstance(value, np.ndarray):
-            return value[copies]
-        return type(value)(*(each[copies] for each in value))
-
-    copies, banks = made
-    own = {}
-    for name, bank, of in zip(learner.shared_parts, banks, copies.of[..., p], strict=True):
-        part = getattr(state, name)
-        if type(part) in KINDS:
-            known = {*part._fields} & {"scale", "norms", "norm"}
-            own[name] = part._replace(**{field: taken(getattr(bank, field), of) for field in known})
+    own: dict[str, Any] = {}
+    for name, part in zip(learner.shared_parts, parts, strict=True):
+        bank, of = getattr(state, name), part.of[:, p]
+        fields = [field for field in bank._fields[1:] if getattr(bank, field).size]
+        own[name] = bank._replace(**{field: getattr(part.bank, field)[of] for field in fields})
+        if part.kind == SUMMED:
+            own["norm"] = part.norm[of]
     rounds = {"rounds": np.array([float(t)])} if "rounds" in state._fields else {}
     return state._replace(**own, **rounds)
 
@@ -355,25 +667,20 @@ def share(
     own_rows, n_own = rows_by_task(examples.rows, examples.task, shape.n_tasks, shape.n_features)
     play_together = share_compiled if compiled else share_slowly
     new, t = learners[0].new_state(shape), stream.start.size - 1
-    names = list(learners[0].shared_parts)
-    kinds = (DIVIDED, *(KINDS[type(getattr(new, name))] for name in names[1:]))
     begin, size = 0, min(AT_ONCE, len(learners))
-    vectors = room_for_copies(shape, n_own, len(names), size)
+    vectors = room_for_copies(shape, n_own, len(learners[0].shared_parts), size)
     while begin < len(learners):
         block = learners[begin : begin + size]
         points = new_points(block, shape.n_tasks, stream.checkpoint.size)
-        made = new_copies(block, shape.n_tasks, vectors, shape.sparse)
-        done = made is not None and play_together(
-            block[0], points, made[1], kinds, examples, own_rows, stream, made[0], zero
-        )
-        if made is not None and done:
+        parts = parts_of(block, shape, new, vectors)
+        given = examples, own_rows, stream
+        if parts is not None and play_together(block[0], points, parts, *given, zero):
             for p, learner in enumerate(block):
                 trace = Trace(*(np.ascontiguousarray(array[..., p]) for array in points.trace))
-                yield trace, findings(learner, state_of_point(learner, new, made, t, p))
+                yield trace, findings(learner, state_of_point(learner, new, parts, t, p))
             begin += len(block)
         else:
             size = -(-len(block) // 2)
-        if made is not None:
-            for of_part, first, last in zip(vectors, made[0].start, made[0].stop, strict=True):
-                for k in range(shape.n_tasks):
-                    of_part[first[k] : last[k]] = 0.0
+        for part in parts or ():
+            for first, last in zip(part.start, part.stop, strict=True):
+                part.bank.vectors[first:last] = 0.0

@@ -1,13 +1,16 @@
-"""Products of a sparse row with vectors side by side, in the processor's vector registers.
+"""Products in the processor's vector registers: the one module that writes LLVM.
 
-A feature's weights in all vectors are one row of a table. Several columns are processed together,
-and those of several places in one pass over the row. The sums are bit-identical to processing one
-column at a time, and 2.4 to 5 times as fast on networks.
+`lane_sums` multiplies a dense row with a few vectors. `dot_columns` and `axpy_columns` multiply a
+sparse row with vectors side by side, where a feature's weights in all of them are one row of a
+table: several columns are processed together, and those of several places in one pass over the row,
+2.4 to 5 times as fast on networks. Each sum is taken in a fixed order, which does not depend on the
+processor nor on the other vectors of the pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,53 +19,123 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from omtl.kernel.inlining import compiled_as
-from omtl.kernel.products import SUMS
+from omtl.kernel.inlining import compiled_as, inlined
 from omtl.kernel.rules import Example
 
+LANES = 8
+"""Width of the vectors in products with dense rows; LLVM splits them to fit the CPU."""
 
-def _signature(
-    lanes: types.Type,
-    table: types.Array,
-    indices: types.Type,
-    values: types.Type,
-    columns: Any,
-    by_column: types.Type,
-) -> Any:
-    # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
-    if table.layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
-        raise TypingError("lanes need a C-ordered table, and their number as a literal")
-    integers = (types.intp, types.intp, types.intp, types.intp)
-    slots = types.UniTuple(types.intp, columns.count)  # type: ignore[attr-defined]
-    return types.void(lanes, table, indices, values, *integers, slots, by_column)
+BLOCK = 2 * LANES
+"""Elements per iteration of the product with a dense row: two independent sums."""
+
+SUMS = 4
+"""Number of independent sums in the product of a sparse row with one vector."""
 
 
-class _Lanes:
-    """Common to both operations: some columns of a table, and a row's nonzeros."""
+class Lanes:
+    """Numbers side by side in arrays, processed together."""
 
-    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> None:
-        def array(n: int) -> Any:
-            return context.make_array(signature.args[n])(context, builder, args[n])
+    def __init__(self, context: Any, builder: ir.IRBuilder, lanes: int) -> None:
+        self.context, self.builder, self.lanes = context, builder, lanes
+        self.kind = ir.VectorType(ir.DoubleType(), lanes)
 
-        self.builder = builder
-        self.lanes = signature.args[0].literal_value
-        self.vector = ir.VectorType(ir.DoubleType(), self.lanes)
-        self.table, self.indices, self.values, self.by_column = map(array, (1, 2, 3, 9))
-        self.start, self.stop, first, n, slots = args[4:9]
-        self.columns = [
-            builder.add(builder.mul(s, n), first) for s in cgutils.unpack_tuple(builder, slots)
+    def arrays(self, kinds: Any, values: ir.Value) -> list[Any]:
+        """Return the arrays of a tuple."""
+        parts = zip(kinds, cgutils.unpack_tuple(self.builder, values), strict=True)
+        return [
+            self.context.make_array(kind)(self.context, self.builder, one) for kind, one in parts
         ]
-        self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
-
-    def nonzeros(self, start: ir.Value, stop: ir.Value, step: int = 1) -> Any:
-        """Return a loop over the row's nonzeros."""
-        integer = start.type
-        return cgutils.for_range_slice(self.builder, start, stop, integer(step), integer)
 
     def at(self, array: Any, place: ir.Value) -> ir.Value:
-        """Return a pointer to the start of one number per lane."""
+        """Return a pointer to the numbers that start at a place of an array."""
         where = self.builder.gep(array.data, [place])
-        return self.builder.bitcast(where, self.vector.as_pointer())
+        return self.builder.bitcast(where, self.kind.as_pointer())
+
+    def load(self, array: Any, place: ir.Value) -> ir.Value:
+        """Return these numbers."""
+        return self.builder.load(self.at(array, place), align=8)
+
+    def places(self, start: ir.Value, stop: ir.Value, step: int = 1) -> Any:
+        """Return a loop over places."""
+        return cgutils.for_range_slice(self.builder, start, stop, start.type(step), start.type)
+
+    def sums(self, n: int) -> list[ir.Value]:
+        """Return pointers to sums, zero so far."""
+        zero = ir.Constant(self.kind, [0.0] * self.lanes)
+        return [cgutils.alloca_once_value(self.builder, zero) for _ in range(n)]
+
+    def add(self, total: ir.Value, numbers: ir.Value) -> None:
+        """Add numbers to a sum."""
+        self.builder.store(self.builder.fadd(self.builder.load(total), numbers), total)
+
+    def folded(self, parts: list[ir.Value]) -> ir.Value:
+        """Return the sum of 2ⁿ parts, the upper half added to the lower until one is left."""
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [self.builder.fadd(parts[k], parts[k + half]) for k in range(half)]
+        return parts[0]
+
+
+@intrinsic
+def lane_sums(
+    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    vectors: Any,
+    factors: Any,
+    size: types.Type,
+) -> tuple[Any, Callable]:
+    """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
+
+    If there is more than one factor x, the product includes all, in turn. Each sum consists of
+    BLOCK interleaved sums.
+    """
+    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        numbers = Lanes(context, builder, LANES)
+        left, right = map(numbers.arrays, signature.args[:2], args[:2])
+        totals = [numbers.sums(BLOCK // LANES) for _ in left]
+        with numbers.places(args[2].type(0), args[2], BLOCK) as (start, _):
+            for k in range(BLOCK // LANES):
+                place = builder.add(start, start.type(k * LANES))
+                factors = [numbers.load(factor, place) for factor in right]
+                for one, total in zip(left, totals, strict=True):
+                    product = reduce(builder.fmul, factors, numbers.load(one, place))
+                    numbers.add(total[k], product)
+        found = []
+        for total in totals:
+            both = numbers.folded([builder.load(part) for part in total])
+            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
+            found.append(numbers.folded(lanes))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return results(vectors, factors, size), generate
+
+
+class Columns(Lanes):
+    """Some columns of a table and a row's nonzeros, from the arguments of the operations below.
+
+    The first argument is the number of lanes. The second has the table, the indices and the values
+    of rows, and one number for each column; the third the row's first nonzero and the one after its
+    last, the first column of each slot, and the number of columns of a slot; the last the slots.
+    """
+
+    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> None:
+        super().__init__(context, builder, signature.args[0].literal_value)
+        arrays = self.arrays(signature.args[1], args[1])
+        self.table, self.indices, self.values, self.by_column = arrays
+        self.start, self.stop, first, n = cgutils.unpack_tuple(builder, args[2])
+        slots = cgutils.unpack_tuple(builder, args[3])
+        self.columns = [builder.add(builder.mul(slot, n), first) for slot in slots]
+        self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
+
+    @staticmethod
+    def signature(lanes: types.Type, arrays: Any, slots: Any) -> Any:
+        """Return numba's signature of an operation."""
+        # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
+        if arrays[0].layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
+            raise TypingError("lanes need a C-ordered table, and their number as a literal")
+        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]  # type: ignore[attr-defined]
+        return types.void(lanes, arrays, *integers)
 
     def weights(self, e: ir.Value) -> list[ir.Value]:
         """Return pointers to the weights of the feature of nonzero `e`, by first column."""
@@ -75,7 +148,7 @@ class _Lanes:
         """Return the value of nonzero `e`, repeated in each lane."""
         b = self.builder
         value = b.load(b.gep(self.values.data, [e]))
-        nothing = ir.Constant(self.vector, ir.Undefined)
+        nothing = ir.Constant(self.kind, ir.Undefined)
         first = b.insert_element(nothing, value, ir.IntType(32)(0))
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
         return b.shuffle_vector(first, nothing, everywhere)
@@ -83,120 +156,89 @@ class _Lanes:
 
 @intrinsic(prefer_literal=True)
 def dot_lanes(
-    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    typingctx: Any,  # noqa: ARG001
     lanes: types.Type,
-    table: types.Array,
-    indices: types.Type,
-    values: types.Type,
-    start: types.Type,  # noqa: ARG001
-    stop: types.Type,  # noqa: ARG001
-    first: types.Type,  # noqa: ARG001
-    n: types.Type,  # noqa: ARG001
+    arrays: Any,
+    places: types.Type,  # noqa: ARG001
     slots: Any,
-    products: types.Type,
 ) -> tuple[Any, Callable]:
-    """Write the products of nonzeros `start` to `stop` - 1 with these columns to `products`.
+    """Write the products of a row's nonzeros with `Columns`, one for each lane and slot.
 
-    The columns start at column `first` of each of the `slots`, which have `n` columns each. Four or
-    more lanes have one sum each, fewer have the `SUMS` of a single product.
+    Four or more lanes have one sum each, fewer have the `SUMS` of a single product.
     """
-    signature = _signature(lanes, table, indices, values, slots, products)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        all_of = _Lanes(context, builder, signature, args)
-        zero = ir.Constant(all_of.vector, [0.0] * all_of.lanes)
-        n_sums = SUMS if all_of.lanes < SUMS else 1
-        totals = [
-            [cgutils.alloca_once_value(builder, zero) for _ in range(n_sums)]
-            for _ in all_of.columns
-        ]
+        row = Columns(context, builder, signature, args)
+        n_sums = SUMS if row.lanes < SUMS else 1
+        totals = [row.sums(n_sums) for _ in row.columns]
 
         def add(e: ir.Value, s: int) -> None:
-            value = all_of.value(e)
-            for place, total in zip(all_of.weights(e), totals, strict=True):
-                product = builder.fmul(value, builder.load(place, align=8))
-                builder.store(builder.fadd(builder.load(total[s]), product), total[s])
+            value = row.value(e)
+            for place, total in zip(row.weights(e), totals, strict=True):
+                row.add(total[s], builder.fmul(value, builder.load(place, align=8)))
 
-        start, stop = all_of.start, all_of.stop
-        integer = start.type
-        whole = builder.sub(stop, builder.urem(builder.sub(stop, start), integer(n_sums)))
-        with all_of.nonzeros(start, whole, n_sums) as (e, _):
+        n_nonzeros = builder.sub(row.stop, row.start)
+        rest = builder.urem(n_nonzeros, row.start.type(n_sums))
+        whole = builder.sub(row.stop, rest)
+        with row.places(row.start, whole, n_sums) as (e, _):
             for s in range(n_sums):
-                add(builder.add(e, integer(s)), s)
+                add(builder.add(e, e.type(s)), s)
         if n_sums > 1:
-            with all_of.nonzeros(whole, stop) as (e, _):
+            with row.places(whole, row.stop) as (e, _):
                 add(e, 0)
-        for column, total in zip(all_of.columns, totals, strict=True):
-            sums = [builder.load(part) for part in total]
-            while len(sums) > 1:
-                half = len(sums) // 2
-                sums = [builder.fadd(sums[s], sums[s + half]) for s in range(half)]
-            builder.store(sums[0], all_of.at(all_of.by_column, column), align=8)
+        for column, total in zip(row.columns, totals, strict=True):
+            product = row.folded([builder.load(part) for part in total])
+            builder.store(product, row.at(row.by_column, column), align=8)
         return context.get_dummy_value()
 
-    return signature, generate
+    return Columns.signature(lanes, arrays, slots), generate
 
 
 @intrinsic(prefer_literal=True)
 def axpy_lanes(
-    typingctx: Any,  # noqa: ARG001 - numba's calling convention
+    typingctx: Any,  # noqa: ARG001
     lanes: types.Type,
-    table: types.Array,
-    indices: types.Type,
-    values: types.Type,
-    start: types.Type,  # noqa: ARG001
-    stop: types.Type,  # noqa: ARG001
-    first: types.Type,  # noqa: ARG001
-    n: types.Type,  # noqa: ARG001
+    arrays: Any,
+    places: types.Type,  # noqa: ARG001
     slots: Any,
-    steps: types.Type,
 ) -> tuple[Any, Callable]:
-    """Add nonzeros `start` to `stop` - 1 to these columns, scaled by `steps`.
-
-    `first`, `n` and `slots` are as in `dot_lanes`, and no column occurs twice.
-    """
-    signature = _signature(lanes, table, indices, values, slots, steps)
+    """Add a row's nonzeros to `Columns`, of which none occurs twice, each times its number."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        all_of = _Lanes(context, builder, signature, args)
-        steps = [
-            builder.load(all_of.at(all_of.by_column, column), align=8) for column in all_of.columns
-        ]
-        with all_of.nonzeros(all_of.start, all_of.stop) as (e, _):
-            value = all_of.value(e)
-            places = all_of.weights(e)
+        row = Columns(context, builder, signature, args)
+        steps = [row.load(row.by_column, column) for column in row.columns]
+        with row.places(row.start, row.stop) as (e, _):
+            value = row.value(e)
+            places = row.weights(e)
             before = [builder.load(place, align=8) for place in places]
             for place, weights, step in zip(places, before, steps, strict=True):
                 builder.store(builder.fadd(weights, builder.fmul(value, step)), place, align=8)
         return context.get_dummy_value()
 
-    return signature, generate
+    return Columns.signature(lanes, arrays, slots), generate
+
+
+def _from_column(some: Callable, lanes: int) -> Callable:
+    """Extend `some`, which handles one column per lane, to the columns from `p` on."""
+    rest = _from_column(some, lanes // 2) if lanes > 1 else inlined(lambda *_: None)
+
+    @inlined
+    def columns(table, x, p, n, slots, by_column):
+        arrays = table, x.rows.indices, x.rows.values, by_column
+        start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
+        while p + lanes <= n:
+            some(lanes, arrays, (start, stop, p, n), slots)
+            p += lanes
+        rest(table, x, p, n, slots, by_column)
+
+    return columns
 
 
 def _in_lanes(some: Callable) -> Callable:
-    """Extend `some`, which handles one column per lane, to slots of `n` columns."""
+    from_column = _from_column(some, 32)
 
     def columns(table, x, n, slots, by_column):
-        where, values = x.rows.indices, x.rows.values
-        start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
-        p = 0
-        while p + 32 <= n:
-            some(32, table, where, values, start, stop, p, n, slots, by_column)
-            p += 32
-        if n & 16:
-            some(16, table, where, values, start, stop, p, n, slots, by_column)
-            p += 16
-        if n & 8:
-            some(8, table, where, values, start, stop, p, n, slots, by_column)
-            p += 8
-        if n & 4:
-            some(4, table, where, values, start, stop, p, n, slots, by_column)
-            p += 4
-        if n & 2:
-            some(2, table, where, values, start, stop, p, n, slots, by_column)
-            p += 2
-        if n & 1:
-            some(1, table, where, values, start, stop, p, n, slots, by_column)
+        from_column(table, x, 0, n, slots, by_column)
 
     return columns
 

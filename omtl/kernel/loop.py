@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
-from omtl.kernel.inlining import by_rows, inlined, loop, method
+from omtl.kernel.inlining import forms, inlined, loop, method
 from omtl.kernel.rules import Example, Play, close_round, is_compiled, open_round, score, update
 
 
@@ -206,19 +206,8 @@ def _hold_sparse(window, slot, rows, i):
     return 2 * slot
 
 
-@by_rows(dense=_hold_dense, sparse=_hold_sparse)
-def hold(window: Any, slot: int, rows: Any, i: int) -> int:
-    """Copy row `i` into a slot of the window; return its index there."""
-    if isinstance(window, DenseRows):
-        window.X[slot] = rows.X[i]
-        return slot
-    part = slice(rows.indptr[i], rows.indptr[i + 1])
-    begin = window.indptr[2 * slot]
-    end = begin + part.stop - part.start
-    window.indices[begin:end] = rows.indices[part]
-    window.values[begin:end] = rows.values[part]
-    window.indptr[2 * slot + 1] = end
-    return 2 * slot
+hold = forms(_hold_dense, _hold_sparse)
+"""Copy row `i` into a slot of the window; return its index: ``hold(window, slot, rows, i)``."""
 
 
 def with_room(window: Rows, n_slots: int, room: int) -> Rows:

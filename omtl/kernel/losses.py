@@ -19,14 +19,6 @@ def hinge(y, z):
 
 
 @inlined
-def loss_of(which, y, z):
-    """Return the loss."""
-    if which == HINGE:
-        return hinge(y, z)
-    return abs(z - y) if which == ABSOLUTE else 0.5 * (z - y) * (z - y)
-
-
-@inlined
 def slope(which, y, z):
     """Return a subgradient in the score; −1 for an absolute loss of 0."""
     if which == HINGE:
@@ -34,15 +26,6 @@ def slope(which, y, z):
     if which == ABSOLUTE:
         return 1.0 if z > y else -1.0
     return z - y
-
-
-@inlined
-def any_loss(losses):
-    """Return whether one of some losses is positive."""
-    found = False
-    for j in range(losses.size):
-        found |= losses[j] > 0.0
-    return found
 
 
 @inlined

@@ -21,7 +21,8 @@ import numpy as np
 
 from omtl.data.networks import modes
 from omtl.data.rows import SparseRows
-from omtl.kernel.inlining import by_kind, forms, inlined
+from omtl.kernel.deferred import Steps
+from omtl.kernel.inlining import by_kind, inlined
 from omtl.kernel.lanes import dot_columns
 from omtl.kernel.products import rescale
 from omtl.kernel.rules import Shape, row_at
@@ -31,7 +32,6 @@ from omtl.kernel.side_by_side import (
     axpy_slots,
     dot_all,
     dot_slots,
-    side_by_side,
 )
 from omtl.util.errors import UserError
 
@@ -45,7 +45,7 @@ class Network(NamedTuple):
     Vector s · n_modes + k of `W` is mode k of slot s; slot s of node i is the sum over k of
     to_nodes[i, k] · scale[k] times that vector. `known[i, s]` is whether slot s of node i is
     nonempty; if not, its score is exactly 0. If ``settled[s]`` is true, that of slot s no longer
-    changes until a node learns something new.
+    changes until a node learns something new. `steps` are what nodes add at the end of the round.
     """
 
     W: SideBySide
@@ -57,6 +57,7 @@ class Network(NamedTuple):
     known: np.ndarray
     known_before: np.ndarray
     settled: np.ndarray
+    steps: Steps
 
 
 class NodeVectors(NamedTuple):
@@ -70,9 +71,13 @@ class NodeVectors(NamedTuple):
     mixing: np.ndarray
     links: SparseRows
     combined: np.ndarray
+    steps: Steps
 
 
-def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network | NodeVectors:
+Net = Network | NodeVectors
+
+
+def network(shape: Shape, n_slots: int, by_node: bool = False) -> Net:
     """Return zero vectors for all nodes of the network.
 
     Parameters
@@ -86,15 +91,17 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network | Node
     """
     mixing = np.ascontiguousarray(shape.mixing)
     decay, to_nodes, from_nodes = modes(mixing)
-    n_nodes = len(mixing)
+    n_nodes, steps = len(mixing), Steps.none(shape.n_tasks)
     if by_node and not shape.sparse and decay.size > 1:
         node, neighbour = np.nonzero(mixing)
         begin = np.searchsorted(node, np.arange(n_nodes + 1))
         links = SparseRows(begin, neighbour.astype(np.int32), mixing[node, neighbour])
         combined = np.zeros((n_nodes, n_slots * shape.n_features))
-        return NodeVectors(side_by_side(shape, n_nodes * n_slots), mixing, links, combined)
+        return NodeVectors(
+            SideBySide.zeros(n_nodes * n_slots, shape), mixing, links, combined, steps
+        )
     return Network(
-        W=side_by_side(shape, n_slots * decay.size),
+        W=SideBySide.zeros(n_slots * decay.size, shape),
         scale=np.ones(decay.size),
         decay=decay,
         to_nodes=to_nodes,
@@ -103,6 +110,7 @@ def network(shape: Shape, n_slots: int, by_node: bool = False) -> Network | Node
         known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
         known_before=np.zeros(n_nodes, dtype=np.bool_),
         settled=np.ones(n_slots, dtype=np.bool_),
+        steps=steps,
     )
 
 
@@ -116,21 +124,21 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
 
 
 @by_kind
-def combine(net, rows):
+def combine(net):
     """Replace each node's vectors by the weighted mean of its neighbours'."""
     least = 1.0
     for k in range(net.decay.size):
         net.scale[k] *= net.decay[k]
         least = min(least, abs(net.scale[k]))
     if least < SMALLEST_SCALE:
-        multiply_out_modes(net, rows)
+        multiply_out_modes(net)
     for s in range(net.settled.size):
         if not net.settled[s]:
             pass_on_known(net, s)
 
 
 @combine.of(NodeVectors)
-def _combine_vectors(net, rows):  # noqa: ARG001
+def _combine_vectors(net):
     own = net.W.vectors.reshape(net.combined.shape)
     for i in range(own.shape[0]):
         dot_columns(own, row_at(net.links, i), own.shape[1], (0,), net.combined[i])
@@ -159,25 +167,12 @@ def pass_on_known(net, s):
             net.settled[s] = False
 
 
-def _dense_multiply_out(net, rows):  # noqa: ARG001
+@inlined
+def multiply_out_modes(net):
+    """Multiply all vectors by their scales, which are 1 from then on."""
     for p in range(net.W.steps.size):
         rescale(net.W.vectors[p], net.scale[p % net.scale.size])
-    for k in range(net.scale.size):
-        net.scale[k] = 1.0
-
-
-def _sparse_multiply_out(net, rows):  # noqa: ARG001
-    for p in range(net.W.steps.size):
-        net.W.steps[p] = net.scale[p % net.scale.size]
-    for f in range(net.W.vectors.shape[1]):
-        for p in range(net.W.steps.size):
-            net.W.vectors[p, f] *= net.W.steps[p]
-    for k in range(net.scale.size):
-        net.scale[k] = 1.0
-
-
-multiply_out_modes = forms(_dense_multiply_out, _sparse_multiply_out)
-"""Multiply all vectors by their scales, which are 1 from then on."""
+    net.scale.fill(1.0)
 
 
 @inlined

@@ -11,7 +11,6 @@ from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import typeof, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
@@ -32,29 +31,24 @@ class Boxed(types.Type):
         super().__init__(name=f"Boxed({kind})")
 
 
-@register_model(Boxed)
-class _Address(models.PrimitiveModel):
-    """An address is an integer."""
-
-    def __init__(self, manager: Any, kind: Boxed) -> None:
-        super().__init__(manager, kind, ir.IntType(64))
+register_model(Boxed)(models.OpaqueModel)
 
 
 @unbox(Boxed)
 def _address(kind: Boxed, number: Any, c: Any) -> NativeValue:  # noqa: ARG001
-    return NativeValue(c.pyapi.long_as_ulonglong(number))
+    return NativeValue(c.pyapi.long_as_voidptr(number))
 
 
-def _place(context: Any, builder: ir.IRBuilder, kind: types.Type, address: ir.Value) -> ir.Value:
+def _place(context: Any, builder: Any, kind: types.Type, address: Any) -> Any:
     """Return the pointer to a value of this type."""
-    return builder.inttoptr(address, context.get_value_type(kind).as_pointer())
+    return builder.bitcast(address, context.get_value_type(kind).as_pointer())
 
 
 @intrinsic
 def contents(typingctx: Any, box: Any) -> tuple[Any, Callable]:  # noqa: ARG001
     """Return the value in a box, in compiled code."""
 
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_place(context, builder, signature.return_type, args[0]))
 
     return box.kind(box), generate
@@ -62,7 +56,7 @@ def contents(typingctx: Any, box: Any) -> tuple[Any, Callable]:  # noqa: ARG001
 
 @intrinsic
 def _put(typingctx: Any, box: Any, value: Any) -> tuple[Any, Callable]:  # noqa: ARG001
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(args[1], _place(context, builder, signature.args[1], args[0]))
         return context.get_dummy_value()
 

@@ -12,90 +12,22 @@ times as fast on dense rows, and sparse rows gain nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial, reduce, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
 from omtl.data.rows import DenseRows
-from omtl.kernel.inlining import by_kind, by_rows, compiled_as, forms, inlined, rows_kind
+from omtl.kernel.inlining import by_rows, chosen, compiled_as, forms, inlined, rows_kind
+from omtl.kernel.lanes import BLOCK, SUMS, lane_sums
 from omtl.kernel.rules import Example
-
-LANES = 8
-"""Width of the vectors in the compiled code; LLVM splits them to fit the CPU."""
-
-BLOCK = 2 * LANES
-"""Elements per iteration of the compiled dot product: two independent sums."""
-
-SUMS = 4
-"""Number of independent sums in the compiled product with a sparse row."""
-
-
-@intrinsic
-def _lane_sums(
-    typingctx: Any,  # noqa: ARG001 - numba's calling convention
-    vectors: Any,
-    factors: Any,
-    size: types.Type,
-) -> tuple[Any, Callable]:
-    """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
-
-    If there is more than one factor x, the product includes all, in turn. Each sum consists of
-    BLOCK interleaved sums, whatever the other vectors are.
-    """
-    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
-    signature = results(vectors, factors, size)
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        def arrays(kinds: Any, values: ir.Value) -> list[Any]:
-            return [
-                context.make_array(kind)(context, builder, value)
-                for kind, value in zip(kinds, cgutils.unpack_tuple(builder, values), strict=True)
-            ]
-
-        left, right = map(arrays, signature.args[:2], args[:2])
-        size = args[2]
-        block = ir.VectorType(ir.DoubleType(), LANES)
-        zero = ir.Constant(block, [0.0] * LANES)
-        parts = range(BLOCK // LANES)
-        sums = [[cgutils.alloca_once_value(builder, zero) for _ in parts] for _ in left]
-        integer = size.type
-
-        def at(array: Any, place: ir.Value) -> ir.Value:
-            where = builder.gep(array.data, [place])
-            return builder.load(builder.bitcast(where, block.as_pointer()), align=8)
-
-        with cgutils.for_range_slice(builder, integer(0), size, integer(BLOCK), integer) as (
-            start,
-            _,
-        ):
-            for k in parts:
-                place = builder.add(start, integer(k * LANES))
-                numbers = [at(factor, place) for factor in right]
-                for one, total in zip(left, sums, strict=True):
-                    product = reduce(builder.fmul, numbers, at(one, place))
-                    builder.store(builder.fadd(builder.load(total[k]), product), total[k])
-        folded = []
-        for total in sums:
-            both = builder.fadd(*(builder.load(part) for part in total))
-            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
-            while len(lanes) > 1:
-                half = len(lanes) // 2
-                lanes = [builder.fadd(lanes[k], lanes[k + half]) for k in range(half)]
-            folded.append(lanes[0])
-        return context.make_tuple(builder, signature.return_type, folded)
-
-    return signature, generate
 
 
 def _dense_dot(a, b):
     n = a.size
     whole = n - n % BLOCK
-    (total,) = _lane_sums((a,), (b,), whole)
+    (total,) = lane_sums((a,), (b,), whole)
     for k in range(whole, n):
         total += a[np.uint32(k)] * b[np.uint32(k)]
     return total
@@ -112,7 +44,7 @@ def dense_dots(u, v, w, x):
     """Return the inner products of three dense vectors with a fourth, which is read once."""
     n = x.size
     whole = n - n % BLOCK
-    r, s, t = _lane_sums((u, v, w), (x,), whole)
+    r, s, t = lane_sums((u, v, w), (x,), whole)
     for k in range(whole, n):
         value = x[np.uint32(k)]
         r += u[np.uint32(k)] * value
@@ -124,7 +56,7 @@ def dense_dots(u, v, w, x):
 def _dense_weighed_square(weights, x):
     n = x.size
     whole = n - n % BLOCK
-    (total,) = _lane_sums((weights,), (x, x), whole)
+    (total,) = lane_sums((weights,), (x, x), whole)
     for k in range(whole, n):
         total += weights[np.uint32(k)] * x[np.uint32(k)] * x[np.uint32(k)]
     return total
@@ -140,9 +72,9 @@ def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
 def sparse_dot(w, x):
     """Return the inner product of a dense vector, possibly a column, and sparse row `i`."""
     start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
-    whole = stop - (stop - start) % 4
+    whole = stop - (stop - start) % SUMS
     s0 = s1 = s2 = s3 = 0.0
-    for k in range(start, whole, 4):
+    for k in range(start, whole, SUMS):
         s0 += w[np.uint32(x.rows.indices[k])] * x.rows.values[k]
         s1 += w[np.uint32(x.rows.indices[k + 1])] * x.rows.values[k + 1]
         s2 += w[np.uint32(x.rows.indices[k + 2])] * x.rows.values[k + 2]
@@ -221,13 +153,15 @@ def _dot_of(w: Any, x: Any) -> Callable:
     return _dense_dot_of if rows_kind(x) is DenseRows else sparse_dot
 
 
-@partial(by_kind, otherwise=_dot_of)
 def dot(w: np.ndarray, x: Example) -> float:
-    """Return the inner product of `x` and a vector, or its task's of `omtl.kernel.vectors`."""
+    """Return the inner product of a dense vector and `x`."""
     if isinstance(x.rows, DenseRows):
         return float(w @ x.rows.X[x.i])
     part = slice(x.rows.indptr[x.i], x.rows.indptr[x.i + 1])
     return float(w[x.rows.indices[part]] @ x.rows.values[part])
+
+
+chosen(dot, _dot_of)
 
 
 def _dense_axpy(a, x, w):
@@ -249,18 +183,8 @@ def _dense_row_dot(x, z):
     return dense_dot(x.rows.X[x.i], z.rows.X[z.i])
 
 
-@by_rows(dense=_dense_row_dot, sparse=merged_dot)
-def row_dot(x: Example, z: Example) -> float:
-    """Return the inner product of examples of the same rows; sparse rows need ascending indices."""
-    rows = x.rows
-    if isinstance(rows, DenseRows):
-        return float(rows.X[x.i] @ rows.X[z.i])
-    mine = slice(rows.indptr[x.i], rows.indptr[x.i + 1])
-    its = slice(rows.indptr[z.i], rows.indptr[z.i + 1])
-    _, left, right = np.intersect1d(
-        rows.indices[mine], rows.indices[its], assume_unique=True, return_indices=True
-    )
-    return float(rows.values[mine][left] @ rows.values[its][right])
+row_dot = forms(_dense_row_dot, merged_dot)
+"""Return the inner product of examples of the same rows; sparse rows need ascending indices."""
 
 
 def each_feature(step: Callable) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from omtl.kernel.inlining import forms, inlined
 from omtl.kernel.products import axpy, rescale
 from omtl.kernel.rules import Shape
-from omtl.kernel.side_by_side import SideBySide, add_all, dot_slots, side_by_side
+from omtl.kernel.side_by_side import SideBySide, add_all, dot_slots
 from omtl.kernel.vectors import SMALLEST_SCALE
 
 
@@ -29,7 +29,7 @@ class Pulled(NamedTuple):
 def pulled(shape: Shape) -> Pulled:
     """Return zero vectors."""
     m = shape.n_tasks
-    return Pulled(side_by_side(shape, m + 1), np.zeros(m), np.ones(m))
+    return Pulled(SideBySide.zeros(m + 1, shape), np.zeros(m), np.ones(m))
 
 
 @inlined

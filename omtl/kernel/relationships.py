@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import inlined, method
+from omtl.kernel.lanes import BLOCK
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
-from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, side_by_side
-from omtl.kernel.small_matrices import inverse_power
-from omtl.kernel.vectors import add
+from omtl.kernel.side_by_side import SideBySide, add_all, add_own, dot_all
+from omtl.kernel.small_matrices import inverse_power, put, trace_of
 
 
 class Relationships(NamedTuple):
@@ -60,27 +60,45 @@ class Relationships(NamedTuple):
     asked: np.ndarray
     random: np.ndarray
 
+    @classmethod
+    def none(
+        cls,
+        shape: Shape,
+        epoch: float,
+        normalise: bool = True,
+        start: float = 0.0,
+        padded: bool = False,
+    ) -> Relationships:
+        """Return zero weights of tasks that learn alone; A⁻¹ is K I, or I if normalised.
 
-def unrelated(
-    shape: Shape, learnt: np.ndarray, epoch: float, normalise: bool = True
-) -> Relationships:
-    """Return zero weights of tasks that learn alone; A⁻¹ is K I, or I if normalised."""
-    m, width = learnt.shape
-    alone = 1.0 if normalise else float(m)
-    return Relationships(
-        W=side_by_side(shape, m),
-        inverse=alone * np.eye(m, width),
-        learnt=learnt,
-        gram=np.zeros((m, m)),
-        sums=np.zeros(m),
-        n_unmet=np.array([shape.n_unmet]),
-        memory=np.zeros((4, m, width)),
-        each=np.arange(m, dtype=np.int32),
-        together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
-        similarity=np.full(m, 1.0 / alone),
-        asked=np.zeros(m, dtype=np.int64),
-        random=seeded(shape.seed),
-    )
+        Parameters
+        ----------
+        shape : Shape
+        epoch : float
+            Share of the rounds, at least the first, in which they do.
+        normalise : bool
+        start : float
+            The learnt quantity is at first `start` times I.
+        padded : bool
+            Whether rows are padded.
+        """
+        m = shape.n_tasks
+        width = -(-m // BLOCK) * BLOCK if padded else m
+        alone = 1.0 if normalise else float(m)
+        return cls(
+            W=SideBySide.zeros(m, shape),
+            inverse=alone * np.eye(m, width),
+            learnt=start * np.eye(m, width),
+            gram=np.zeros((m, m)),
+            sums=np.zeros(m),
+            n_unmet=np.array([shape.n_unmet]),
+            memory=np.zeros((4, m, width)),
+            each=np.arange(m, dtype=np.int32),
+            together_from=np.array([max(1, math.ceil(epoch * shape.n_rounds))]),
+            similarity=np.full(m, 1.0 / alone),
+            asked=np.zeros(m, dtype=np.int64),
+            random=seeded(shape.seed),
+        )
 
 
 @inlined
@@ -123,7 +141,7 @@ def learn(self, state, x, y, score):
     if together:
         add_all(state.W, x)
     else:
-        add(state.W, steps[x.task], x)
+        add_own(state.W, steps[x.task], x)
     return True
 
 
@@ -137,13 +155,9 @@ def acts_together(state, x):
 def use(self, state, source):
     """Use a matrix as A⁻¹ from the next step on, with trace n_tasks if normalised."""
     m = state.sums.size
-    trace = float(m)
-    if self.normalise:
-        trace = 0.0
-        for i in range(m):
-            trace += source[i, i]
-        if not trace > 0.0:
-            return
+    trace = trace_of(source) if self.normalise else float(m)
+    if not trace > 0.0:
+        return
     for i in range(m):
         for j in range(m):
             state.inverse[i, j] = m * source[i, j] / trace
@@ -157,9 +171,7 @@ def compare(self, state):
         return
     m = state.sums.size
     work, relation, vectors = state.memory[0], state.memory[1], state.memory[2]
-    for i in range(m):
-        for j in range(m):
-            work[i, j] = state.inverse[i, j]
+    put(work, 1.0, state.inverse)
     known = inverse_power(work, False, relation, vectors) > 0.0
     for i in range(m):
         state.similarity[i] = 0.0 if known else np.inf

@@ -9,16 +9,19 @@ share a copy of it (`omtl.kernel.grids`). The declaration names each part with i
 A step function takes the hyper-parameters on which the step depends, by name, and nothing else but
 `n_tasks`: its signature is the declaration, and two points that agree in these hyper-parameters
 share the part. It returns the factor with which y x is added to the part, and the number by which
-the part is then divided or shortened (`unscaled`: 1 and 1, for a plain sum):
+the part is then divided or shortened; None stands for a plain sum of y x, with 1 and 1:
 
     def step_of_p(eta, beta):
         return eta, 1.0 + beta * eta
 
-The first part is a `RoundSum` of all tasks; the others are `Scaled`, `GroupSparse` or `NormedSum`
-vectors of each task. A score is the sum of the parts' products with a row. If two functions
-`weights` are given, they provide weights for two parts: the first returns four numbers, of any
-meaning, from the learner and the rounds so far; the second returns, from these and the norm of the
-second part, the weight of the first part and two of the second, to be added.
+The parts are fields of the state, each a `Bank`. The first has one vector for all tasks, which
+learns at the end of a round (`add_round`); the others have one for each task. Those whose norms
+are tracked are shortened after a step (`add_and_shorten`), the others divided (`add_and_divide`). A
+score is the sum of the parts' products with a row. If two functions `weights` are given, they
+provide weights for two sums, the second with norms that are stored as `norm` at the end of a round:
+the first returns four numbers, of any meaning, from the learner and the rounds so far; the second
+returns, from these and such a norm, the weight of the first part and two of the second, to be
+added.
 
 This works for learners whose steps depend on the example, the label and the hyper-parameters, but
 not on the size of the loss. The points of others are played one after another.
@@ -33,7 +36,7 @@ from typing import Any
 from omtl.kernel.inlining import inlined
 from omtl.util.errors import UserError
 
-Step = Callable[..., tuple[float, float]]
+Step = Callable[..., tuple[float, float]] | None
 
 N_TASKS = "n_tasks"
 """What a step function may take besides hyper-parameters."""
@@ -62,8 +65,11 @@ def shareable(
     """
 
     def declare(kind: Any) -> type:
-        for step in parts.values():
+        for step in filter(None, parts.values()):
             check_step(kind, step)
+        for function in (*parts.values(), *(weights or ())):
+            if function is not None:
+                inlined(function)
         kind.shared_parts, kind.shared_weights, kind.not_shared = parts, weights, unless
         return kind
 
@@ -82,8 +88,7 @@ def check_step(kind: Any, step: Callable) -> None:
             )
 
 
-@inlined
-def unscaled():
+def unscaled() -> tuple[float, float]:
     """Return 1 and 1, the step of a part that is the sum of all y x."""
     return 1.0, 1.0
 
@@ -95,10 +100,8 @@ def can_share(learner: Any) -> bool:
     return not (learner.not_shared and getattr(learner, learner.not_shared))
 
 
-def steps_of(learner: Any, n_tasks: int) -> list[tuple[Step, tuple[Any, ...]]]:
+def steps_of(learner: Any, n_tasks: int) -> list[tuple[Callable, tuple[Any, ...]]]:
     """Return the step function of each part, and what it takes of this learner."""
     given = learner._asdict() | {N_TASKS: n_tasks}
-    return [
-        (step, tuple(given[name] for name in signature(step).parameters))
-        for step in learner.shared_parts.values()
-    ]
+    steps = [step or unscaled for step in learner.shared_parts.values()]
+    return [(step, tuple(given[name] for name in signature(step).parameters)) for step in steps]

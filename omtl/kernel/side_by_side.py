@@ -13,10 +13,8 @@ import numpy as np
 
 from omtl.kernel.inlining import forms, inlined
 from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.many_vectors import zero_vectors
-from omtl.kernel.products import axpy, dense_row_dots, dot
+from omtl.kernel.products import axpy, dense_row_dots
 from omtl.kernel.rules import Shape
-from omtl.kernel.vectors import add
 
 
 class SideBySide(NamedTuple):
@@ -29,11 +27,20 @@ class SideBySide(NamedTuple):
     products: np.ndarray
     steps: np.ndarray
 
+    @classmethod
+    def zeros(cls, n: int, shape: Shape) -> SideBySide:
+        """Return `n` zero vectors."""
+        vectors = zero_vectors(n, shape.n_features, shape.sparse)
+        return cls(vectors, np.zeros(n), np.zeros(n))
 
-def side_by_side(shape: Shape, n: int) -> SideBySide:
-    """Return `n` zero vectors."""
-    vectors = zero_vectors(n, shape.n_features, shape.sparse)
-    return SideBySide(vectors, np.zeros(n), np.zeros(n))
+
+def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
+    """Return zero vectors, shape (n_vectors, n_features), that one row multiplies.
+
+    For sparse rows the same feature of all vectors is stored together, so that reading one vector
+    caches the others; for dense rows they are one after the other.
+    """
+    return np.zeros((n_vectors, n_features), order="F" if sparse else "C")
 
 
 def _dense_dots(W, x, n, slots):
@@ -64,15 +71,17 @@ axpy_slots = forms(_dense_steps, _sparse_steps)
 """Add `x`, scaled by `steps`, to some slots of n vectors: ``axpy_slots(W, x, n, (s, …))``."""
 
 
-@dot.of(SideBySide)
-def _dot_own(W, x):
+@inlined
+def dot_own(W, x):
+    """Return the product of `x` with its task's vector."""
     dot_slots(W, x, 1, (x.task,))
     return W.products[x.task]
 
 
-@add.of(SideBySide)
-def _add_own(W, y, x):
-    W.steps[x.task] = y
+@inlined
+def add_own(W, a, x):
+    """Add `a` times `x` to its task's vector."""
+    W.steps[x.task] = a
     axpy_slots(W, x, 1, (x.task,))
 
 

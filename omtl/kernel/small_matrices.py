@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import compiled_as, inlined
-from omtl.kernel.lanes import dot_lanes
-from omtl.kernel.products import BLOCK, rescale, sum_of_squares
+from omtl.kernel.lanes import BLOCK, dot_lanes
+from omtl.kernel.products import rescale, sum_of_squares
 
 SWEEPS = 30
 """Maximum number of sweeps; convergence is quadratic, after 6 to 10 for up to 50 rows."""
@@ -176,7 +176,7 @@ def _multiply_by_row(left, right, product, each):
     n = each.size
     for i in range(n):
         for k in range(0, product.shape[1], BLOCK):
-            dot_lanes(BLOCK, right, each, left[i], 0, n, k, 0, (0,), product[i])
+            dot_lanes(BLOCK, (right, each, left[i], product[i]), (0, n, k, 0), (0,))
 
 
 @compiled_as(_multiply_by_row)

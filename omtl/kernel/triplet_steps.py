@@ -72,16 +72,19 @@ class Among(NamedTuple):
 
 
 @inlined
-def decide(policy, p, y, square_norm, draw):
-    """Return whether the label is queried, and y τ with τ = min(C, loss / ‖φ‖²) (eq. 4), or 0.
+def decide(policy, taken, i, p, y, square_norm, draw):
+    """Note triplet i's score p, whether its label is queried, and its step; return the step.
 
-    A triplet with X = 0 has nothing to learn from, and a norm of 0 to divide by.
+    That is y τ with τ = min(C, loss / ‖φ‖²) (eq. 4), or 0. A triplet with X = 0 has nothing to
+    learn from, and a norm of 0 to divide by.
     """
-    queried = draw * (1.0 + policy.sharpness * abs(p)) < policy.rate
     loss = 1.0 - y * p
-    if not queried or loss <= 0.0 or square_norm == 0.0:
-        return queried, 0.0
-    return queried, y * min(policy.C, loss / (policy.weight * square_norm))
+    taken.scores[i] = p
+    taken.queried[i] = draw * (1.0 + policy.sharpness * abs(p)) < policy.rate
+    taken.steps[i] = 0.0
+    if taken.queried[i] and not loss <= 0.0 and square_norm != 0.0:
+        taken.steps[i] = y * min(policy.C, loss / (policy.weight * square_norm))
+    return taken.steps[i]
 
 
 @loop
@@ -108,9 +111,7 @@ def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, dra
     for j in range(n):
         p = taken.scores[j]
         square_norm = queries[j, j] * candidates[j, j]
-        queried, step = decide(policy, p, triplets.y[j], square_norm, draws[j])
-        taken.queried[j] = queried
-        taken.steps[j] = step
+        step = decide(policy, taken, j, p, triplets.y[j], square_norm, draws[j])
         if step == 0.0:
             continue
         for i in range(j + 1, n):
@@ -144,10 +145,7 @@ def learn_among(policy, among, triplets, draws, taken):
         square_v = 0.0  # not from `products`: 0 if the candidates are equal
         for f in range(X.shape[1]):
             square_v += (X[b, f] - X[c, f]) * (X[b, f] - X[c, f])
-        queried, step = decide(policy, p, triplets.y[i], products[a, a] * square_v, draws[i])
-        taken.scores[i] = p
-        taken.queried[i] = queried
-        taken.steps[i] = step
+        step = decide(policy, taken, i, p, triplets.y[i], products[a, a] * square_v, draws[i])
         if step == 0.0:
             continue
         steps[a, b] += step
@@ -207,10 +205,7 @@ def learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, ta
                 for m in range(n):
                     total += own[task, r, columns[m]] * values[m]
             p += x * total
-        queried, step = decide(policy, p, triplets.y[i], square_x * square_v, draws[i])
-        taken.scores[i] = p
-        taken.queried[i] = queried
-        taken.steps[i] = step
+        step = decide(policy, taken, i, p, triplets.y[i], square_x * square_v, draws[i])
         if step == 0.0:
             continue
         for e in range(rows.indptr[a], rows.indptr[a + 1]):

@@ -1,15 +1,7 @@
-"""Weight vectors that are shrunk, thresholded or summed at the cost of a row's nonzeros.
-
-==============  ====================================================================================
-`Scaled`        a vector per task, divided in O(1)
-`GroupSparse`   as Scaled, with the norm known in O(1), and kept exactly zero where possible
-`NormedSum`     a sum per task, with the norm known in O(1)
-`RoundSum`      one scaled vector that adds the examples of a round at its end
-==============  ====================================================================================
+"""Weight vectors that are scaled, shortened, projected or summed at the cost of a row's nonzeros.
 
 All are dense arrays behind a scale: a vector that is divided in every round is multiplied out only
-when its scale is about to underflow. The operations choose their form by the kind of vectors:
-`dot`, `add`, `shorten`, `close` and `square_norm`.
+when its scale is about to underflow.
 """
 
 from __future__ import annotations
@@ -19,16 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import by_kind, by_rows, inlined
-from omtl.kernel.products import (
-    axpy,
-    dot,
-    forget,
-    rescale,
-    sum_of_features,
-    sum_of_squares,
-)
-from omtl.kernel.rules import Shape, row_at
+from omtl.kernel.deferred import kept
+from omtl.kernel.inlining import forms, inlined
+from omtl.kernel.products import axpy, dot, forget, rescale, sum_of_features, sum_of_squares
+from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
 """A scale below this is multiplied into its vector, whose squared norm is then still finite."""
@@ -40,160 +26,90 @@ WORST_ERROR = 1e-11
 """A squared norm is recomputed if its relative error may exceed this."""
 
 
-class Norms(NamedTuple):
-    """Squared norms of vectors to which rows are added, by task.
+class Bank(NamedTuple):
+    """Vectors w_k = ``scale[k]`` · ``vectors[k]``, of which squared norms may be tracked.
 
-    They are updated from the products with the added rows, in O(1) per step. Where cancellation may
-    have lost digits (`error` is a bound), they are recomputed; `unseen` is the part in features
-    that the rows no longer have (each occurs in one example only, so it never cancels).
+    Squared norms are updated from the products with the added rows, in O(1) per step. Where
+    cancellation may have lost digits, they are recomputed.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n, n_features)
+    scale, product : ndarray of shape (n,)
+        `product` has w_k·x of the example last scored by w_k.
+    square, unseen, error : ndarray of shape (n,), or (0,) if norms are not tracked
+        ‖w_k‖²; its part in features that the rows no longer have (each occurs in one example only,
+        so it never cancels); a bound on its error.
     """
 
+    vectors: np.ndarray
+    scale: np.ndarray
+    product: np.ndarray
     square: np.ndarray
     unseen: np.ndarray
     error: np.ndarray
 
-
-class Scaled(NamedTuple):
-    """Vectors w_k = ``scale[k]`` · ``vectors[k]``."""
-
-    vectors: np.ndarray
-    scale: np.ndarray
+    @classmethod
+    def of(cls, vectors: np.ndarray, normed: bool = False) -> Bank:
+        """Return zero vectors, with or without norms."""
+        n = len(vectors)
+        return cls(vectors, np.ones(n), np.zeros(n), *np.zeros((3, n if normed else 0)))
 
     @classmethod
-    def zeros(cls, shape: Shape) -> Scaled:
-        """Return a zero vector for each task."""
-        return cls(np.zeros((shape.n_tasks, shape.n_features)), np.ones(shape.n_tasks))
-
-
-class GroupSparse(NamedTuple):
-    """Scaled vectors that a group lasso keeps at zero if possible.
-
-    ``norms.square[k]`` is ‖w_k‖², and exactly 0 if w_k is zero; `product` is w·x for the last
-    scored example.
-    """
-
-    vectors: np.ndarray
-    scale: np.ndarray
-    norms: Norms
-    product: np.ndarray
-
-    @classmethod
-    def zeros(cls, shape: Shape) -> GroupSparse:
-        """Return a zero vector for each task."""
-        return cls(*Scaled.zeros(shape), zero_norms(shape.n_tasks), np.zeros(1))
-
-
-class NormedSum(NamedTuple):
-    """Sums of rows; ``norm[k]`` is that of sum k at the end of the last round.
-
-    `product` is the product with the last scored example.
-    """
-
-    vectors: np.ndarray
-    norms: Norms
-    norm: np.ndarray
-    product: np.ndarray
-
-    @classmethod
-    def zeros(cls, shape: Shape) -> NormedSum:
-        """Return an empty sum for each task."""
-        m = shape.n_tasks
-        return cls(np.zeros((m, shape.n_features)), zero_norms(m), np.zeros(m), np.zeros(1))
-
-
-class RoundSum(NamedTuple):
-    """One vector, ``scale[0]`` · `vector`, that adds a round's examples at its end.
-
-    ``label[k]`` is the label of task k's example ``example[k]`` to be added, or 0.
-    """
-
-    vector: np.ndarray
-    scale: np.ndarray
-    label: np.ndarray
-    example: np.ndarray
-
-    @classmethod
-    def zeros(cls, shape: Shape) -> RoundSum:
-        """Return a zero vector with nothing to add."""
-        m = shape.n_tasks
-        return cls(np.zeros(shape.n_features), np.ones(1), np.zeros(m), np.zeros(m, dtype=np.int64))
-
-
-def zero_norms(n_tasks: int) -> Norms:
-    """Return the norms of zero vectors."""
-    return Norms(np.zeros(n_tasks), np.zeros(n_tasks), np.zeros(n_tasks))
-
-
-# Products
-
-
-@dot.of(RoundSum)
-def _dot_round_sum(w, x):
-    return w.scale[0] * dot(w.vector, x)
-
-
-@dot.of(Scaled)
-def _dot_scaled(w, x):
-    k = np.uint32(x.task)
-    return w.scale[k] * dot(w.vectors[k], x)
-
-
-@dot.of(GroupSparse)
-def _dot_group_sparse(w, x):
-    k = np.uint32(x.task)
-    w.product[0] = 0.0
-    if w.norms.square[k] != 0.0:
-        w.product[0] = w.scale[k] * dot(w.vectors[k], x)
-    return w.product[0]
-
-
-@dot.of(NormedSum)
-def _dot_normed_sum(w, x):
-    k = np.uint32(x.task)
-    w.product[0] = 0.0
-    if w.norms.square[k] != 0.0:
-        w.product[0] = dot(w.vectors[k], x)
-    return w.product[0]
-
-
-# Steps
-
-
-@by_kind
-def add(w, y, x, step):
-    """Take the step of an example: add a y x to its task's w_k, then shorten w_k by b.
-
-    `step` is a and b; a `NormedSum`, which has no step, adds y x, and a `RoundSum` notes y x, to be
-    added at the end of the round. This costs O(1) if a `GroupSparse` vector stays zero.
-    """
-    k, (a, divisor) = x.task, step
-    axpy(a * y / w.scale[k], x, w.vectors[k])
-    shrink(w, k, divisor)
-
-
-@add.of(GroupSparse)
-def _add_group_sparse(w, y, x, step):
-    k, (a, threshold) = np.uint32(x.task), step
-    if not stays_zero(w, k, a * y, x, threshold):
-        axpy(a * y / w.scale[k], x, w.vectors[k])
-        threshold_sum(w, k, a * y, x, threshold, w.product[0])
-
-
-@add.of(NormedSum)
-def _add_normed_sum(w, y, x):
-    k = np.uint32(x.task)
-    axpy(y, x, w.vectors[k])
-    follow_norm(w, k, 1.0, y, x, w.product[0])
-
-
-@add.of(RoundSum)
-def _add_round_sum(w, y, x):
-    w.label[np.uint32(x.task)] = y
-    w.example[np.uint32(x.task)] = x.i
+    def zeros(cls, n: int, shape: Shape, normed: bool = False) -> Bank:
+        """Return `n` zero vectors."""
+        return cls.of(np.zeros((n, shape.n_features)), normed)
 
 
 @inlined
-def shrink(w, k, divisor):
+def scaled_dot(w, k, x):
+    """Return w_k·x, and keep it for a step along the same row."""
+    k = np.uint32(k)
+    product = w.scale[k] * dot(w.vectors[k], x)
+    w.product[k] = product
+    return product
+
+
+@inlined
+def dot_unless_zero(w, k, x):
+    """Return w_k·x, and keep it: in O(1) if the norm of w_k is 0."""
+    k = np.uint32(k)
+    product = 0.0
+    if w.square[k] != 0.0:
+        product = w.scale[k] * dot(w.vectors[k], x)
+    w.product[k] = product
+    return product
+
+
+@inlined
+def scaled_add(w, k, a, x):
+    """Add `a` times an example to w_k, whose norm is not followed."""
+    k = np.uint32(k)
+    axpy(a / w.scale[k], x, w.vectors[k])
+
+
+@inlined
+def add_and_shorten(w, k, a, x, by):
+    """Add `a` times an example to w_k, and shorten it: in O(1) if it is zero and stays zero."""
+    k = np.uint32(k)
+    if not stays_zero(w, k, a, x, by):
+        scaled_add(w, k, a, x)
+        follow_norm(w, k, a, x)
+        cut_norm(w, k, by)
+
+
+@inlined
+def add_round(w, steps, a, rows):
+    """Add `a` times the steps of a round to w_0, and forget them."""
+    for k in range(steps.weight.size):
+        y, x = kept(steps, k, rows)
+        if y != 0.0:
+            scaled_add(w, 0, a * y, x)
+    forget(steps.weight)
+
+
+@inlined
+def divide(w, k, divisor):
     """Divide w_k."""
     k = np.uint32(k)
     w.scale[k] /= divisor
@@ -210,113 +126,45 @@ def multiply_out(w, k):
 
 @inlined
 def stays_zero(w, k, a, x, threshold):
-    """Return whether w_k is zero and would stay zero after a step."""
-    return w.norms.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
+    """Return whether w_k is zero and would be shortened to zero after a step."""
+    return w.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
 
 
 @inlined
-def threshold_sum(w, k, a, x, threshold, product):
-    """Threshold w_k, to which `a` times an example was added; `product` is w_k·x before that."""
-    follow_norm(w, k, w.scale[k], a, x, product)
-    cut_norm(w, k, threshold)
-
-
-shorten = by_kind(shrink)
-"""Divide w_k; of a `GroupSparse` vector, reduce the norm, to at least 0: ``shorten(w, k, by)``."""
-
-
-@shorten.of(GroupSparse)
-def _shorten_group_sparse(w, k, by):
-    if w.norms.square[k] != 0.0:
+def shorten(w, k, by):
+    """Reduce the norm of w_k, to at least 0."""
+    if w.square[k] != 0.0:
         cut_norm(w, k, by)
 
 
 @inlined
 def cut_norm(w, k, threshold):
-    """Set w_k, whose norm is known, to max(0, 1 − threshold / ‖w_k‖) w_k."""
-    norms = w.norms
-    norm = math.sqrt(max(0.0, norms.square[k]))
+    """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
+    norm = math.sqrt(max(0.0, w.square[k]))
     if norm <= threshold:
         forget(w.vectors[k])
         w.scale[k] = 1.0
-        norms.square[k] = norms.unseen[k] = norms.error[k] = 0.0
+        w.square[k] = w.unseen[k] = w.error[k] = 0.0
         return
     left = 1.0 - threshold / norm
     w.scale[k] *= left
-    norms.square[k] *= left * left
-    norms.unseen[k] *= left * left
-    norms.error[k] *= left * left
+    w.square[k] *= left * left
+    w.unseen[k] *= left * left
+    w.error[k] *= left * left
     if w.scale[k] < SMALLEST_SCALE:
         multiply_out(w, k)
 
 
-@by_kind
-def close(w, rows):  # noqa: ARG001
-    """End a round: store the norms of the sums, or take the step of a `RoundSum` w.
-
-    That is w ← (w + a Σ y x) / b over the round's examples: ``close(w, rows, (a, b))``.
-    """
-    for k in range(w.norm.size):
-        note_norm(w, k)
-
-
-@close.of(RoundSum)
-def _close_round_sum(w, rows, step):
-    a, divisor = step
-    add_round(w, a, rows)
-    w.scale[0] /= divisor
-    if w.scale[0] < SMALLEST_SCALE:
-        rescale(w.vector, w.scale[0])
-        w.scale[0] = 1.0
-
-
 @inlined
-def note_norm(w, k):
-    """Store the norm of sum k at the end of a round."""
-    w.norm[k] = math.sqrt(square_norm(w, k))
-
-
-@inlined
-def add_round(u, a, rows):
-    """Add a Σ y x over the round's examples to u."""
-    for k in range(u.label.size):
-        if u.label[k] != 0.0:
-            axpy(a * u.label[k] / u.scale[0], row_at(rows, u.example[k]), u.vector)
-            u.label[k] = 0.0
-
-
-# Norms
-
-
-@by_kind
-def square_norm(w, k):
-    """Return ‖w_k‖², in O(1) if the norm is tracked, and otherwise in O(n_features)."""
-    return max(0.0, w.norms.square[k])
-
-
-@square_norm.of(Scaled)
-def _square_norm_scaled(w, k):
-    return w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
-
-
-@square_norm.of(RoundSum)
-def _square_norm_round_sum(w, k):
-    return w.scale[k] ** 2 * sum_of_squares(w.vector)
-
-
-@inlined
-def follow_norm(w, k, scale, a, x, product):
-    """Update the norm of w_k = scale · vector, to which `a` times an example was added.
-
-    `product` is w_k·x before the addition.
-    """
-    norms, cross, fresh = w.norms, 2.0 * a * product, a * a * x.square_norm
-    norms.unseen[k] += a * a * unseen_square_norm(x)
-    norms.error[k] += ROUNDING * (norms.square[k] + abs(cross) + fresh)
-    norms.square[k] += cross + fresh
-    if norms.error[k] > WORST_ERROR * norms.square[k]:
-        norms.square[k] = scale * scale * sum_of_squares(w.vectors[k]) + norms.unseen[k]
-        norms.error[k] = ROUNDING * norms.square[k]
+def follow_norm(w, k, a, x):
+    """Update the norm of w_k, to which `a` times the example that it last scored was added."""
+    cross, fresh = 2.0 * a * w.product[k], a * a * x.square_norm
+    w.unseen[k] += a * a * unseen_square_norm(x)
+    w.error[k] += ROUNDING * (w.square[k] + abs(cross) + fresh)
+    w.square[k] += cross + fresh
+    if w.error[k] > WORST_ERROR * w.square[k]:
+        w.square[k] = w.scale[k] * w.scale[k] * sum_of_squares(w.vectors[k]) + w.unseen[k]
+        w.error[k] = ROUNDING * w.square[k]
 
 
 @sum_of_features
@@ -325,12 +173,40 @@ def row_square(f, value):  # noqa: ARG001
     return value * value
 
 
-def _none_unseen(x):  # noqa: ARG001
+def _dense_unseen(x):  # noqa: ARG001
     return 0.0
 
 
-@by_rows(dense=_none_unseen)
-def unseen_square_norm(x):
-    """Return the part of a row's squared norm in features that the rows do not have."""
+def _sparse_unseen(x):
     rest = x.square_norm - row_square(x)
     return rest if rest > WORST_ERROR * x.square_norm else 0.0
+
+
+unseen_square_norm = forms(_dense_unseen, _sparse_unseen)
+"""Return the part of a row's squared norm in features that the rows do not have."""
+
+
+@inlined
+def square_norm(w, k):
+    """Return ‖w_k‖², in O(1) if the norm is tracked, and otherwise in O(n_features)."""
+    if w.square.size > 0:
+        return max(0.0, w.square[k])
+    return w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
+
+
+@inlined
+def projected_step(w, k, step, x):
+    """Subtract `step` times the example last scored from w_k, and project it onto the unit ball."""
+    if step != 0.0:
+        square = step * step * x.square_norm - 2.0 * step * w.product[k] + w.square[k]
+        scaled_add(w, k, -step, x)
+        project(w, k, max(0.0, square))
+
+
+@inlined
+def project(w, k, square):
+    """Project w_k, whose squared norm has become `square`, onto the unit ball."""
+    w.square[k] = square
+    if square > 1.0:
+        divide(w, k, math.sqrt(square))
+        w.square[k] = 1.0

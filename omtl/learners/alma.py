@@ -9,13 +9,13 @@ import numpy as np
 
 from omtl.kernel.products import axpy
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, project
+from omtl.kernel.vectors import Bank, project, scaled_dot
 
 
 class Weights(NamedTuple):
     """Vectors w in the unit ball, and the number of steps behind each."""
 
-    w: InBall
+    w: Bank
     steps: np.ndarray
 
 
@@ -52,12 +52,12 @@ class ALMA(NamedTuple):
     def new_state(self, shape: Shape) -> Weights:
         """Return zero weights."""
         m = 1 if self.pooled else shape.n_tasks
-        return Weights(in_ball(shape._replace(n_tasks=m)), np.zeros(m))
+        return Weights(Bank.zeros(m, shape, normed=True), np.zeros(m))
 
     def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
         k = 0 if self.pooled else x.task
-        return dot_in_ball(state.w, k, x)
+        return scaled_dot(state.w, k, x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take a step if the margin is too small, and project onto the ball."""

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Pairs, Steps, kept, later, no_pairs, no_steps, pair_dot
+from omtl.kernel.deferred import Pairs, Steps, kept, later, pair_dot
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import softmax_of_losses
 from omtl.kernel.network import (
-    Network,
-    NodeVectors,
+    Net,
     add_node,
     combine,
     dot_node,
@@ -29,13 +28,6 @@ from omtl.kernel.network import (
 )
 from omtl.kernel.products import forget
 from omtl.kernel.rules import Example, Shape, rules_of
-
-
-class Nodes(NamedTuple):
-    """The nodes' weight vectors, and the steps that they take at the end of the round."""
-
-    net: Network | NodeVectors
-    steps: Steps
 
 
 class NS(NamedTuple):
@@ -70,33 +62,33 @@ class NS(NamedTuple):
     eta: float
     strength: float = 1.0
 
-    def new_state(self, shape: Shape) -> Nodes:
+    def new_state(self, shape: Shape) -> Net:
         """Return zero weights, one slot per node."""
         require_a_node_a_task("NS", shape)
         mixing = (1.0 - self.strength) * np.eye(shape.n_tasks) + self.strength * shape.mixing
-        return Nodes(network(shape._replace(mixing=mixing), 1), no_steps(shape.n_tasks))
+        return network(shape._replace(mixing=mixing), 1)
 
-    def open_round(self, state: Nodes, rows: Any) -> None:
+    def open_round(self, state: Net, rows: Any) -> None:  # noqa: ARG002
         """Let each node combine its neighbours' vectors (eq. 14)."""
-        combine(state.net, rows)
+        combine(state)
 
-    def score(self, state: Nodes, x: Example) -> float:
+    def score(self, state: Net, x: Example) -> float:
         """Return v_k·x at the node of task k."""
-        return node_dot(state.net, x.task, (0,), x)
+        return node_dot(state, x.task, (0,), x)
 
-    def update(self, state: Nodes, x: Example, y: float, score: float) -> bool:
+    def update(self, state: Net, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step until the end of the round."""
         if y * score >= 1.0:
             return False
         later(state.steps, self.eta * y, x)
         return True
 
-    def close_round(self, state: Nodes, rows: Any) -> None:
+    def close_round(self, state: Net, rows: Any) -> None:
         """Add the steps, at the node of each task (eq. 15)."""
         for k in range(state.steps.weight.size):
             a, x = kept(state.steps, k, rows)
             if a != 0.0:
-                node_add(state.net, x.task, (0,), (a,), x)
+                node_add(state, x.task, (0,), (a,), x)
         forget(state.steps.weight)
 
 
@@ -129,20 +121,20 @@ class DST(NamedTuple):
 
     eta: float
 
-    def new_state(self, shape: Shape) -> Nodes:
+    def new_state(self, shape: Shape) -> Net:
         """Return zero weights, one slot per task at every node."""
-        return Nodes(network(shape, shape.n_tasks), no_steps(shape.n_tasks))
+        return network(shape, shape.n_tasks)
 
-    def score(self, state: Nodes, x: Example) -> float:
+    def score(self, state: Net, x: Example) -> float:
         """Return v_i^k·x."""
-        return node_dot(state.net, x.node, (x.task,), x)
+        return node_dot(state, x.node, (x.task,), x)
 
-    def close_round(self, state: Nodes, rows: Any) -> None:
+    def close_round(self, state: Net, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
         for k in range(state.steps.weight.size):
             a, x = kept(state.steps, k, rows)
             if a != 0.0:
-                node_add(state.net, x.node, (x.task,), (a,), x)
+                node_add(state, x.node, (x.task,), (a,), x)
         forget(state.steps.weight)
 
 
@@ -190,18 +182,18 @@ class DOM1(NamedTuple):
     eta: float
     b: float
 
-    def new_state(self, shape: Shape) -> Nodes:
+    def new_state(self, shape: Shape) -> Net:
         """Return zero weights: one slot per task and a shared one at every node."""
-        return Nodes(network(shape, shape.n_tasks + 1), no_steps(shape.n_tasks))
+        return network(shape, shape.n_tasks + 1)
 
-    def score(self, state: Nodes, x: Example) -> float:
+    def score(self, state: Net, x: Example) -> float:
         """Return v_i^k·x (line 9)."""
         m = state.steps.weight.size
-        return node_dot(state.net, x.node, (x.task, m), x)
+        return node_dot(state, x.node, (x.task, m), x)
 
-    def close_round(self, state: Nodes, rows: Any) -> None:
+    def close_round(self, state: Net, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
-        add_related(state.net, state.steps, self.b, rows)
+        add_related(state, state.steps, self.b, rows)
 
 
 class Relations(NamedTuple):
@@ -212,8 +204,7 @@ class Relations(NamedTuple):
     with which task j learns from an example.
     """
 
-    net: Network | NodeVectors
-    steps: Steps
+    net: Net
     believed: np.ndarray
     learnt: np.ndarray
     passed_on: np.ndarray
@@ -270,16 +261,15 @@ class DOM2(NamedTuple):
         fixed = self.alpha * np.eye(m)
         return Relations(
             net=network(shape, n_slots=m, by_node=True),
-            steps=no_steps(m),
             believed=np.repeat(fixed[None], n_nodes, axis=0),
             learnt=fixed,
             passed_on=np.zeros(m),
             scores=np.zeros(m),
         )
 
-    def open_round(self, state: Relations, rows: Any) -> None:
+    def open_round(self, state: Relations, rows: Any) -> None:  # noqa: ARG002
         """Let each node combine its neighbours' vectors (eq. 14)."""
-        combine(state.net, rows)
+        combine(state.net)
 
     def score(self, state: Relations, x: Example) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
@@ -295,12 +285,12 @@ class DOM2(NamedTuple):
         softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
         state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
-        later(state.steps, self.eta * y if learns else 0.0, x)
+        later(state.net.steps, self.eta * y if learns else 0.0, x)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
         """Add η y B φ (line 15), and only then make the learnt rows visible."""
-        steps, passed_on, m = state.steps, state.passed_on, state.scores.size
+        steps, passed_on, m = state.net.steps, state.passed_on, state.scores.size
         for k in range(m):
             a, x = kept(steps, k, rows)
             if a != 0.0:  # row or column k of B_i (line 6)
@@ -317,13 +307,12 @@ class DualSum(NamedTuple):
     """The nodes' sums of gradients: the combined ones, the last round's and this round's.
 
     A node's own gradient counts in full at its next prediction, so the last round's gradients are
-    stored separately until they are combined.
+    stored separately until they are combined; this round's are in `net`.
     """
 
-    net: Network | NodeVectors
+    net: Net
     rounds: np.ndarray
     last: Steps
-    fresh: Steps
     pairs: Pairs
 
 
@@ -363,12 +352,12 @@ class DA(NamedTuple):
 
     def in_common(self, shape: Shape) -> Pairs:
         """Return storage for products of rows, which depend only on the stream."""
-        return no_pairs(sum(shape.n_examples))
+        return Pairs.none(sum(shape.n_examples))
 
     def new_state(self, shape: Shape, in_common: Pairs | None = None) -> DualSum:
         """Return zero sums: one slot per task and a shared one at every node."""
-        m, pairs = shape.n_tasks, in_common or no_pairs(0)
-        return DualSum(network(shape, m + 1), np.zeros(1), no_steps(m), no_steps(m), pairs)
+        m, pairs = shape.n_tasks, in_common or Pairs.none(0)
+        return DualSum(network(shape, m + 1), np.zeros(1), Steps.none(m), pairs)
 
     def score(self, state: DualSum, x: Example) -> float:
         """Return w_i^k·x."""
@@ -377,7 +366,7 @@ class DA(NamedTuple):
         for j in range(m):
             a, before = kept(state.last, j, x.rows)
             if a != 0.0 and before.node == i:  # g_i of eq. 22, in full
-                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)  # eq. 25
+                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
                 z += a * related * pair_dot(state.pairs, before, x)
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
@@ -385,15 +374,15 @@ class DA(NamedTuple):
         """Keep the gradient until the end of the round."""
         if y * score >= 1.0:
             return False
-        later(state.fresh, y, x)
+        later(state.net.steps, y, x)
         return True
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
         add_related(state.net, state.last, self.b, rows)
-        for k in range(state.fresh.weight.size):
-            step, x = kept(state.fresh, k, rows)
+        for k in range(state.last.weight.size):
+            step, x = kept(state.net.steps, k, rows)
             later(state.last, step, x)
-        forget(state.fresh.weight)
-        combine(state.net, rows)
+        forget(state.net.steps.weight)
+        combine(state.net)
         state.rounds[0] += 1.0

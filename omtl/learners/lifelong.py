@@ -17,11 +17,10 @@ import numpy as np
 from omtl.kernel.distributions import exponential_weights
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import hinge
-from omtl.kernel.many_vectors import zero_vectors
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.side_by_side import dot_first
+from omtl.kernel.side_by_side import dot_first, zero_vectors
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)

@@ -14,8 +14,7 @@ import numpy as np
 
 from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.side_by_side import SideBySide, dot_all, side_by_side
-from omtl.kernel.vectors import add
+from omtl.kernel.side_by_side import SideBySide, add_own, dot_all
 
 
 class Neighbourhoods(NamedTuple):
@@ -79,7 +78,7 @@ class NeighbourhoodMT(NamedTuple):
         K = shape.n_tasks
         require_a_node_a_task("NeighbourhoodMT", shape)
         M = worth(shape.mixing, self.b)
-        return Neighbourhoods(side_by_side(shape, K), M / M.diagonal().mean(), np.zeros(K))
+        return Neighbourhoods(SideBySide.zeros(K, shape), M / M.diagonal().mean(), np.zeros(K))
 
     def score(self, state: Neighbourhoods, x: Example) -> float:
         """Return w_i·x."""
@@ -95,5 +94,5 @@ class NeighbourhoodMT(NamedTuple):
         state.seen[k] += 1.0
         if y * score >= 1.0:
             return False
-        add(state.s, self.eta * y / math.sqrt(state.seen[k]), x)
+        add_own(state.s, self.eta * y / math.sqrt(state.seen[k]), x)
         return True

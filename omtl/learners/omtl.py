@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.products import BLOCK, dot, row_sum
+from omtl.kernel.products import row_sum
 from omtl.kernel.relationships import (
     Relationships,
     acts_together,
@@ -44,10 +44,10 @@ from omtl.kernel.relationships import (
     compare,
     find_covariance,
     learn,
-    unrelated,
     use,
 )
 from omtl.kernel.rules import Example, Shape, rules_of
+from omtl.kernel.side_by_side import dot_own
 from omtl.kernel.small_matrices import find_exponential, inverse_power, put
 
 
@@ -97,11 +97,11 @@ class OMTLLogDet(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights of tasks that learn alone."""
-        return unrelated(shape, shape.n_tasks * np.eye(shape.n_tasks), self.epoch, self.normalise)
+        return Relationships.none(shape, self.epoch, self.normalise, start=float(shape.n_tasks))
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return self.rate * dot(state.W, x)
+        return self.rate * dot_own(state.W, x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
@@ -167,9 +167,7 @@ class OMTLCovariance(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights of tasks that learn alone."""
-        return unrelated(
-            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
-        )
+        return Relationships.none(shape, self.epoch, self.normalise)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
@@ -233,9 +231,7 @@ class OMTLBatchOpt(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights of tasks that learn alone."""
-        return unrelated(
-            shape, np.zeros((shape.n_tasks, shape.n_tasks)), self.epoch, self.normalise
-        )
+        return Relationships.none(shape, self.epoch, self.normalise)
 
     def relate(self, state: Relationships) -> None:
         """Learn (WᵀW)^½ (eq. 3.10)."""
@@ -294,9 +290,7 @@ class OMTLVonNeumann(NamedTuple):
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights of tasks that learn alone."""
-        return unrelated(
-            shape, np.zeros((shape.n_tasks, -(-shape.n_tasks // BLOCK) * BLOCK)), self.epoch
-        )
+        return Relationships.none(shape, self.epoch, padded=True)
 
     def relate(self, state: Relationships) -> None:
         """Subtract η WᵀW from log A (eq. 3.8)."""

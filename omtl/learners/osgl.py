@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, kept, later, no_steps
+from omtl.kernel.deferred import Steps, kept, later
 from omtl.kernel.p_norms import divide_by_norm, least_multiplier, power
 from omtl.kernel.products import axpy, dot, forget
 from omtl.kernel.rules import Example, Shape, rules_of
@@ -63,7 +63,7 @@ class OSGL(NamedTuple):
         """Return zero weights."""
         m = shape.n_tasks
         w = np.zeros((m, shape.n_features))
-        return TiedLosses(w, loss=np.zeros(m), square_norm=np.ones(m), steps=no_steps(m))
+        return TiedLosses(w, loss=np.zeros(m), square_norm=np.ones(m), steps=Steps.none(m))
 
     def score(self, state: TiedLosses, x: Example) -> float:
         """Return w_k·x."""

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, kept, later, no_steps
+from omtl.kernel.deferred import Steps, kept, later
 from omtl.kernel.distributions import normalise, softmax
-from omtl.kernel.inlining import method
-from omtl.kernel.losses import any_loss, hinge
-from omtl.kernel.products import dot, forget
+from omtl.kernel.inlining import inlined, method
+from omtl.kernel.losses import hinge
+from omtl.kernel.products import forget
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, side_by_side
+from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, dot_own
 
 
 class Attentions(NamedTuple):
@@ -58,6 +58,18 @@ class Attentions(NamedTuple):
     taken: np.ndarray
     steps: np.ndarray
     rates: np.ndarray
+
+
+@inlined
+def find_losses(state, rows):
+    """Find ℓ_kj, the losses of all tasks' weights on the examples of the round."""
+    state.loss.fill(0.0)
+    for j in range(state.steps.size):
+        y, x = kept(state.given, j, rows)
+        if y != 0.0:
+            dot_all(state.W, x)
+            for k in range(state.steps.size):
+                state.loss[k, j] = hinge(y, state.W.products[k])
 
 
 attend = method("attend")
@@ -116,10 +128,10 @@ class OSMTLExponential(NamedTuple):
         if self.by_horizon:  # footnote 2
             C, alpha = C * (1.0 + root) / root**2, alpha * root / (1.0 + root)
         return Attentions(
-            W=side_by_side(shape, m),
+            W=SideBySide.zeros(m, shape),
             P=np.full((m, m), 1.0 / m),
             logit=np.zeros((m, m)),
-            given=no_steps(m),
+            given=Steps.none(m),
             learns=np.zeros(m, dtype=np.bool_),
             loss=np.zeros((m, m)),
             taken=np.zeros((m, m)),
@@ -129,7 +141,7 @@ class OSMTLExponential(NamedTuple):
 
     def score(self, state: Attentions, x: Example) -> float:
         """Return w_k·x."""
-        return dot(state.W, x)
+        return dot_own(state.W, x)
 
     def update(self, state: Attentions, x: Example, y: float, score: float) -> bool:
         """Keep the example for the end of the round."""
@@ -143,16 +155,11 @@ class OSMTLExponential(NamedTuple):
         """Take the steps of the weights and of the attentions."""
         W, label, learns = state.W, state.given.weight, state.learns
         C, alpha = state.rates[0], state.rates[1]
-        state.loss.fill(0.0)
-        for j in range(label.size):
-            y, x = kept(state.given, j, rows)
-            if y != 0.0:
-                dot_all(W, x)
-                for k in range(label.size):
-                    state.loss[k, j] = hinge(y, W.products[k])
+        find_losses(state, rows)
         for k in range(label.size):
-            if self.any_task:
-                learns[k] = any_loss(state.loss[k])
+            learns[k] = learns[k] and not self.any_task
+            for j in range(label.size):
+                learns[k] |= self.any_task and state.loss[k, j] > 0.0
             for j in range(label.size):
                 state.taken[k, j] = 0.0
                 if learns[k] and state.loss[k, j] > 0.0:

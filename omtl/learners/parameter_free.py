@@ -10,7 +10,7 @@ import numpy as np
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.unit_ball import InBall, dot_in_ball, in_ball, projected_step
+from omtl.kernel.vectors import Bank, projected_step, scaled_dot
 
 NEWTON = 2.0 / (2.0 - math.log(3.0))
 """Step of the refined estimator, whose bets are at most 1/2 (Cutkosky and Orabona 2018, alg. 1)."""
@@ -21,7 +21,7 @@ class Bets(NamedTuple):
 
     Parameters
     ----------
-    v : InBall
+    v : Bank
         Directions.
     b, u : ndarray of shape (n,)
         Betting fractions and wealths.
@@ -31,11 +31,17 @@ class Bets(NamedTuple):
         1 + Σ h², of the refined estimator.
     """
 
-    v: InBall
+    v: Bank
     b: np.ndarray
     u: np.ndarray
     seen: np.ndarray
     squares: np.ndarray
+
+    @classmethod
+    def zeros(cls, n: int, shape: Shape, wealth: float) -> Bets:
+        """Return `n` zero vectors."""
+        v = Bank.zeros(n, shape, normed=True)
+        return cls(v, np.zeros(n), np.full(n, wealth), np.zeros(n), np.ones(n))
 
 
 class Biased(NamedTuple):
@@ -45,16 +51,10 @@ class Biased(NamedTuple):
     bias: Bets
 
 
-def bets(shape: Shape, wealth: float) -> Bets:
-    """Return zero vectors."""
-    n = shape.n_tasks
-    return Bets(in_ball(shape), np.zeros(n), np.full(n, wealth), np.zeros(n), np.ones(n))
-
-
 @inlined
 def ask(bet, k, x):
     """Return p v·x."""
-    return bet.b[k] * bet.u[k] * dot_in_ball(bet.v, k, x)
+    return bet.b[k] * bet.u[k] * scaled_dot(bet.v, k, x)
 
 
 @inlined
@@ -145,7 +145,8 @@ class ParameterFree(NamedTuple):
 
     def new_state(self, shape: Shape) -> Biased:
         """Return zero weights."""
-        return Biased(bets(shape, self.wealth), bets(shape._replace(n_tasks=1), self.bias_wealth))
+        own = Bets.zeros(shape.n_tasks, shape, self.wealth)
+        return Biased(own, Bets.zeros(1, shape, self.bias_wealth))
 
     def score(self, state: Biased, x: Example) -> float:
         """Return w_k·x."""

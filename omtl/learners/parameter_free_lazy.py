@@ -10,14 +10,13 @@ from omtl.kernel.deferred import (
     add_gradient,
     forget_gradients,
     has_ended,
-    no_task,
 )
 from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import dot
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.unit_ball import dot_and_square, dot_in_ball, project, subtract_dense
-from omtl.learners.parameter_free import Bets, ask, bets, next_fraction, pay, wager
+from omtl.kernel.vectors import project, scaled_dot
+from omtl.learners.parameter_free import Bets, ask, next_fraction, pay, wager
 
 
 class Lazy(NamedTuple):
@@ -32,7 +31,11 @@ class Lazy(NamedTuple):
 def step_of_bias(self, state):
     """Return step, squared length and gain of the bias at the end of the task (steps 3A to 4A)."""
     bias, C = state.bias, self.lipschitz * state.current.n[0]
-    along, square = dot_and_square(bias.v, 0, state.current.G)
+    v, G, along, square = bias.v.vectors[0], state.current.G, 0.0, 0.0
+    for f in range(G.size):
+        along += v[f] * G[f]
+        square += G[f] * G[f]
+    along *= bias.v.scale[0]
     step = math.sqrt(2.0 / (bias.seen[0] + 1.0)) / C
     length = bias.v.square[0] - 2.0 * step * along + step * step * square
     return step, max(0.0, length), -along / C
@@ -42,8 +45,11 @@ def step_of_bias(self, state):
 def end_task(self, state):
     """Update the bias by the task's gradients."""
     step, length, gain = step_of_bias(self, state)
-    subtract_dense(state.bias.v, 0, step, state.current.G)
-    project(state.bias.v, 0, length)
+    v, G = state.bias.v, state.current.G
+    factor = step / v.scale[0]
+    for f in range(G.size):
+        v.vectors[0, f] -= factor * G[f]
+    project(v, 0, length)
     wager(state.bias, 0, gain, self.refined)
     forget_gradients(state.current)
 
@@ -98,9 +104,9 @@ class LazyParameterFree(NamedTuple):
     def new_state(self, shape: Shape) -> Lazy:
         """Return zero weights."""
         return Lazy(
-            bets(shape, self.wealth),
-            bets(shape._replace(n_tasks=1), self.bias_wealth),
-            no_task(shape.n_features),
+            Bets.zeros(shape.n_tasks, shape, self.wealth),
+            Bets.zeros(1, shape, self.bias_wealth),
+            CurrentTask.none(shape.n_features),
         )
 
     def score(self, state: Lazy, x: Example) -> float:
@@ -110,7 +116,7 @@ class LazyParameterFree(NamedTuple):
         if not has_ended(current, x):
             return own + ask(bias, 0, x)
         step, length, gain = step_of_bias(self, state)
-        product = dot_in_ball(bias.v, 0, x)
+        product = scaled_dot(bias.v, 0, x)
         product -= step * dot(current.G, x)
         u = bias.u[0] * (1.0 + gain * bias.b[0])
         b = next_fraction(bias, 0, gain, self.refined)

@@ -12,43 +12,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
+from omtl.kernel.deferred import Steps, later
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.sharing import shareable, unscaled
+from omtl.kernel.sharing import shareable
 from omtl.kernel.vectors import (
-    GroupSparse,
-    NormedSum,
-    RoundSum,
-    Scaled,
-    add,
-    close,
-    dot,
+    Bank,
+    add_and_shorten,
+    add_round,
+    divide,
+    dot_unless_zero,
+    follow_norm,
+    scaled_add,
+    scaled_dot,
     shorten,
     square_norm,
 )
 
 
 class Weights(NamedTuple):
-    """w^i = u + p^i + q^i."""
+    """w^i = u + p^i + q^i, and the examples of a round from which u learns at its end."""
 
-    u: RoundSum
-    p: Scaled
-    q: GroupSparse
+    u: Bank
+    p: Bank
+    q: Bank
+    given: Steps
 
 
-@inlined
 def step_of_u(eta, alpha, n_tasks):
     """Return η/m and 1 + α η/m: u ← (u + η/m Σ_i y x) / (1 + α η/m) (eq. 6)."""
     return eta / n_tasks, 1.0 + alpha * (eta / n_tasks)
 
 
-@inlined
 def step_of_p(eta, beta):
     """Return η and 1 + β η: p^i ← (p^i + η y x) / (1 + β η) (eq. 7)."""
     return eta, 1.0 + beta * eta
 
 
-@inlined
 def step_of_q(eta, gamma):
     """Return η and η γ: q̂ = q^i + η y x, q^i ← max(0, 1 − η γ / ‖q̂‖) q̂ (eqs. 8 and 10)."""
     return eta, eta * gamma
@@ -100,52 +99,65 @@ class ROMPGD(NamedTuple):
 
     def new_state(self, shape: Shape) -> Weights:
         """Return zero weights."""
-        return Weights(RoundSum.zeros(shape), Scaled.zeros(shape), GroupSparse.zeros(shape))
+        m = shape.n_tasks
+        u, p, q = Bank.zeros(1, shape), Bank.zeros(m, shape), Bank.zeros(m, shape, normed=True)
+        return Weights(u, p, q, Steps.none(m))
 
     def score(self, state: Weights, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        return dot(state.u, x) + dot(state.p, x) + dot(state.q, x)
+        shared = scaled_dot(state.u, 0, x)
+        return shared + scaled_dot(state.p, x.task, x) + dot_unless_zero(state.q, x.task, x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
-        add(state.p, y, x, step_of_p(self.eta, self.beta))  # eq. 7
-        add(state.q, y, x, step_of_q(self.eta, self.gamma))  # eqs. 8 and 10
-        add(state.u, y, x)
+        a, divisor = step_of_p(self.eta, self.beta)
+        scaled_add(state.p, x.task, a * y, x)
+        divide(state.p, x.task, divisor)  # eq. 7
+        a, threshold = step_of_q(self.eta, self.gamma)
+        add_and_shorten(state.q, x.task, a * y, x, threshold)  # eqs. 8 and 10
+        later(state.given, y, x)
         return True
 
     def close_round(self, state: Weights, rows: Any) -> None:
         """Take the step of u."""
-        for i in range(state.u.label.size):
-            if self.every_round and state.u.label[i] == 0.0:  # gradient 0
-                shorten(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
+        m = state.given.weight.size
+        for i in range(m):
+            if self.every_round and state.given.weight[i] == 0.0:  # gradient 0
+                divide(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
                 shorten(state.q, i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
-        m = state.u.label.size
-        close(state.u, rows, step_of_u(self.eta, self.alpha, m))  # eq. 6
+        a, divisor = step_of_u(self.eta, self.alpha, m)
+        add_round(state.u, state.given, a, rows)  # eq. 6
+        divide(state.u, 0, divisor)
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
-        return {"outlier": state.q.norms.square > 0.0}
+        return {"outlier": state.q.square > 0.0}
 
     def penalty(self, state: Weights) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks · n_features)."""
         total = 0.5 * self.alpha * square_norm(state.u, 0)
-        for i in range(state.u.label.size):
+        for i in range(state.given.weight.size):
             total += 0.5 * self.beta * square_norm(state.p, i)
             total += self.gamma * math.sqrt(square_norm(state.q, i))
         return total
 
 
 class DualSums(NamedTuple):
-    """The sums of the negative gradients y x of all tasks and of each, and the number of rounds."""
+    """The sums of the negative gradients y x of all tasks and of each, and the number of rounds.
 
-    S: RoundSum
-    own: NormedSum
+    ``norm[i]`` is that of ``own[i]`` at the end of the last round; `given` has the examples that S
+    adds at the end of this one.
+    """
+
+    S: Bank
+    own: Bank
+    norm: np.ndarray
     rounds: np.ndarray
+    given: Steps
 
 
-@inlined
 def factors_of_round(rda, t):
     """Return the factors of S in u and of S^i in p^i after t rounds (eqs. 20, 21), γ t and θ."""
     t = max(1.0, t)  # before the first round the sums are 0, whatever their factors
@@ -153,14 +165,13 @@ def factors_of_round(rda, t):
     return 1.0 / (rda.alpha * t + theta), 1.0 / (rda.beta * t + theta), rda.gamma * t, theta
 
 
-@inlined
 def weights_of_sums(factors, norm):
     """Return the factors of S in u and of S^i in p^i and q^i, given ‖S^i‖ (eqs. 20 to 22)."""
     u, p, threshold, theta = factors
     return u, p, (1.0 - threshold / norm) / theta if norm > threshold else 0.0
 
 
-@shareable(S=unscaled, own=unscaled, weights=(factors_of_round, weights_of_sums))
+@shareable(S=None, own=None, weights=(factors_of_round, weights_of_sums))
 class ROMRDA(NamedTuple):
     """ROM-RDA (ROM paper, section II.D, algorithm 2): regularised dual averaging.
 
@@ -202,47 +213,51 @@ class ROMRDA(NamedTuple):
 
     def new_state(self, shape: Shape) -> DualSums:
         """Return empty sums."""
-        return DualSums(RoundSum.zeros(shape), NormedSum.zeros(shape), np.zeros(1))
+        m = shape.n_tasks
+        S, own = Bank.zeros(1, shape), Bank.zeros(m, shape, normed=True)
+        return DualSums(S, own, np.zeros(m), np.zeros(1), Steps.none(m))
 
     def score(self, state: DualSums, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        own, norm = dot(state.own, x), state.own.norm[np.uint32(x.task)]
+        own, norm = dot_unless_zero(state.own, x.task, x), state.norm[x.task]
         u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), norm)
-        return u * dot(state.S, x) + (p + q) * own
+        return u * scaled_dot(state.S, 0, x) + (p + q) * own
 
     def update(self, state: DualSums, x: Example, y: float, score: float) -> bool:
         """Add the negative gradient to S^i; keep it for S."""
         if not y * score < 1.0:
             return False
-        add(state.own, y, x)  # eqs. 15 and 16
-        add(state.S, y, x)
+        scaled_add(state.own, x.task, y, x)  # eqs. 15 and 16
+        follow_norm(state.own, x.task, y, x)
+        later(state.given, y, x)
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:
         """Add the round's gradients to S."""
-        close(state.S, rows, unscaled())  # eq. 14
-        close(state.own, rows)
+        add_round(state.S, state.given, 1.0, rows)  # eq. 14
+        for i in range(state.norm.size):
+            state.norm[i] = math.sqrt(square_norm(state.own, i))
         state.rounds[0] += 1.0
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
-        return {"outlier": state.own.norm > self.gamma * state.rounds[0]}  # eq. 22
+        return {"outlier": state.norm > self.gamma * state.rounds[0]}  # eq. 22
 
     def penalty(self, state: DualSums) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks + n_features)."""
         factors = factors_of_round(self, state.rounds[0])
         total = 0.5 * self.alpha * factors[0] ** 2 * square_norm(state.S, 0)
-        for i in range(state.own.norm.size):
-            _, p, q = weights_of_sums(factors, state.own.norm[i])
+        for i in range(state.norm.size):
+            _, p, q = weights_of_sums(factors, state.norm[i])
             total += 0.5 * self.beta * p**2 * square_norm(state.own, i)
-            total += self.gamma * q * state.own.norm[i]
+            total += self.gamma * q * state.norm[i]
         return total
 
     def proximity(self, state: DualSums) -> float:
         """Return θ_t/(2t) ‖W‖² from eq. 12, where t is the current round."""
         factors = factors_of_round(self, state.rounds[0])
         square = factors[0] ** 2 * square_norm(state.S, 0)
-        for i in range(state.own.norm.size):
-            _, p, q = weights_of_sums(factors, state.own.norm[i])
+        for i in range(state.norm.size):
+            _, p, q = weights_of_sums(factors, state.norm[i])
             square += (p**2 + q**2) * square_norm(state.own, i)
         return 0.5 * self.kappa / math.sqrt(state.rounds[0] + 1.0) * square

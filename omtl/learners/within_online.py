@@ -17,7 +17,6 @@ from omtl.kernel.deferred import (
     add_gradient,
     forget_gradients,
     has_ended,
-    no_task,
 )
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
@@ -87,7 +86,7 @@ class OnlineWithinOnline(NamedTuple):
     def new_state(self, shape: Shape) -> Within:
         """Return zero weights."""
         K, d = shape.n_tasks, shape.n_features
-        return Within(np.zeros((K, d)), np.zeros(K), np.zeros(d), no_task(d))
+        return Within(np.zeros((K, d)), np.zeros(K), np.zeros(d), CurrentTask.none(d))
 
     def score(self, state: Within, x: Example) -> float:
         """Return w_k·x, after a finished task has updated the bias."""

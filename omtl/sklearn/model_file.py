@@ -163,7 +163,7 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
     *path, last = name.split("/")
     if kept.dtype.kind not in "iu":
         return True
-    if "net" in path:
+    if "links" in path:
         return bool(np.array_equal(kept, fresh))
     if last == "indptr":  # of the window: where each row begins is fixed, and how far it may go
         begin, end = kept[:-1:2], kept[1::2]

@@ -83,14 +83,14 @@ def test_outliers_are_the_tasks_whose_q_is_not_zero(gamma: float, sparse_rows: b
     Q = compare(pgd, case, False, WIDE_TOLERANCE)
     state = recorded(pgd, this).state
     np.testing.assert_allclose(state.q.scale[:, None] * state.q.vectors, Q, rtol=1e-8, atol=1e-12)
-    np.testing.assert_array_equal(state.q.norms.square != 0.0, Q.any(axis=1))
-    np.testing.assert_allclose(state.q.norms.square, np.sum(Q**2, axis=1), rtol=1e-9)
+    np.testing.assert_array_equal(state.q.square != 0.0, Q.any(axis=1))
+    np.testing.assert_allclose(state.q.square, np.sum(Q**2, axis=1), rtol=1e-9)
 
     rda = ROMRDA(1.0, 0.1, 0.1, 0.1 * gamma)
     Q = compare(rda, case, False, WIDE_TOLERANCE)
     state = recorded(rda, this).state
     of_round = factors_of_round(rda, state.rounds[0])
-    q = np.array([weights_of_sums(of_round, norm)[2] for norm in state.own.norm])
+    q = np.array([weights_of_sums(of_round, norm)[2] for norm in state.norm])
     np.testing.assert_array_equal(q != 0.0, Q.any(axis=1))
     np.testing.assert_array_equal(q != 0.0, findings(rda, state)["outlier"])
     np.testing.assert_allclose(q[:, None] * state.own.vectors, Q, rtol=1e-8, atol=1e-12)
@@ -121,7 +121,7 @@ def test_scales_and_norms_of_long_runs(learner: ROMPGD, sparse_rows: bool) -> No
         assert np.all(scale >= SMALLEST_SCALE)
         assert np.all(scale <= 1.0)
     q = state.q.scale[:, None] * state.q.vectors
-    np.testing.assert_allclose(state.q.norms.square, np.sum(q**2, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(state.q.square, np.sum(q**2, axis=1), rtol=1e-9)
 
 
 @njit(**OPTIONS)

@@ -17,7 +17,7 @@ from omtl.data.streams import Tasks, rounds
 from omtl.experiment.unit import FORMAT
 from omtl.kernel import products
 from omtl.kernel.inlining import OPTIONS, loop
-from omtl.kernel.products import BLOCK, LANES
+from omtl.kernel.lanes import BLOCK, LANES
 from omtl.kernel.rules import Example, row_at
 from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
