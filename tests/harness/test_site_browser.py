@@ -117,7 +117,9 @@ def test_a_cell_opens_and_closes_by_keyboard_and_the_address_follows(visit: Brow
     assert focused(browser) == "Close"
     address = browser.current_url
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)
-    assert not browser.find_elements(By.CSS_SELECTOR, ".sheet")
+    WebDriverWait(browser, 10).until_not(
+        lambda one: one.find_elements(By.CSS_SELECTOR, ".sheet"), "the sheet is not closed"
+    )
     assert browser.current_url.endswith("#as-published")
     assert "PA on MHC-I" in browser.switch_to.active_element.get_attribute("textContent")
     visit(address.rpartition("/")[2])
