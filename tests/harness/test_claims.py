@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -131,6 +132,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
         "figure": lambda *_: SimpleNamespace(claims=outcomes, paths=[], broken=False),
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
+    import_module("omtl.api.tables")  # imported under the fakes, it would keep them
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
     described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
