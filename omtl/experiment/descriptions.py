@@ -105,7 +105,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Print:
-    """What a paper's text says that can be held against its printed numbers.
+    """Statements of a paper's text that can be checked against its printed numbers.
 
     `examples` has the number of examples by column, `bold` the rows that are bold there. `repeats`
     is of how many runs the numbers are, where these are not the table's; 0 where they are.

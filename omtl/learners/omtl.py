@@ -54,7 +54,7 @@ from omtl.kernel.small_matrices import find_exponential, inverse_power, put
 class OMTLLogDet(NamedTuple):
     """OMTL with the LogDet divergence (Saha et al. 2011, eq. 3.7).
 
-    Objective of each round, with D the divergence, and the weights w of all tasks below each other:
+    Objective of each round, with the divergence D and the weights w of all tasks stacked:
 
         min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + D(A, A') + losses
 
@@ -121,7 +121,7 @@ class OMTLLogDet(NamedTuple):
 class OMTLCovariance(NamedTuple):
     """OMTL with A⁻¹ = cov(W), or A = cov(W) as printed (Saha et al. 2011, eq. 3.9; see the module).
 
-    Objective of each round, with the weights w of all tasks below each other (eq. 3.2):
+    Objective of each round, with the weights w of all tasks stacked (eq. 3.2):
 
         min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + losses
 
@@ -192,7 +192,7 @@ class OMTLCovariance(NamedTuple):
 class OMTLBatchOpt(NamedTuple):
     """BatchOpt, a baseline of OMTL (Saha et al. 2011, eq. 3.10).
 
-    Objective of each round, with the weights w of all tasks below each other (eq. 3.2):
+    Objective of each round, with the weights w of all tasks stacked (eq. 3.2):
 
         min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + losses
 
@@ -247,7 +247,7 @@ class OMTLBatchOpt(NamedTuple):
 class OMTLVonNeumann(NamedTuple):
     """OMTL with von Neumann's divergence (Saha et al. 2011, eq. 3.8).
 
-    Objective of each round, with D the divergence, and the weights w of all tasks below each other:
+    Objective of each round, with the divergence D and the weights w of all tasks stacked:
 
         min_{w, A ≻ 0}  ½ wᵀ (A ⊗ I) w + D(A, A') + losses
 

@@ -107,11 +107,11 @@ def unit_of_identity(identity: dict[str, Any]) -> Unit:
     asked = {name: identity[name] for name in ("algorithm", "dataset", "protocol", "network")}
     learner, dataset = asked["algorithm"]["learner"], asked["dataset"]["name"]
     if learner not in learners or dataset not in options("dataset"):
-        raise UserError(f"{learner} on {dataset} is of no config here")
+        raise UserError(f"no config here has {learner} on {dataset}")
     if asked["protocol"]["module"] not in protocols or asked["dataset"].get("module") not in {
         DataSetSpec.named(name).module for name in options("dataset")
     }:
-        raise UserError("its protocol, or the module of its data, is of no config here")
+        raise UserError("no config here has its protocol, or the module of its data")
     name = learner.rpartition(".")[2]  # of the configs that have it, any may be meant
     algorithm = {"name": name, "label": name, "networked": learners[learner].networked}
     grid = {name: asked["algorithm"]["grid"][name] for name in identity["order"]}

@@ -201,7 +201,7 @@ def repeat_by_weight(
     is_count = (weights >= 0.0) & (weights <= MOST_TIMES) & (weights == np.floor(weights))
     if not is_count.all() or not weights.any():
         raise ValueError(
-            "sample_weight must be whole numbers from 0 on, not all 0: an example is met as many "
+            "sample_weight must be whole numbers, 0 or more, not all 0: an example is met as many "
             "times as it weighs"
         )
     at = np.repeat(np.arange(weights.size), weights.astype(np.int64))

@@ -225,7 +225,7 @@ def test_a_replay_runs_nothing_that_a_stranger_names(
     identity = json.loads(json.dumps(units[0].identity))
     unit_of_identity(identity)
     identity[part][name] = value
-    with pytest.raises(UserError, match="is of no config here"):
+    with pytest.raises(UserError, match="no config here has"):
         unit_of_identity(identity)
 
 
