@@ -165,7 +165,9 @@ def site_contents(sources: Sources) -> Contents:
     for one in (*tables, *figures):
         one["claims"] = [claim for claim in ledger if claim["decided_by"] == one["id"]]
         one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in audit)
-    questions, atlas = readings(sources), [row for table in tables for row in table["atlas"]]
+    questions = readings(sources)
+    views = [(table["id"], view) for table in tables for view in table["views"].values()]
+    atlas = [row for _, view in views for row in view["atlas"]]
     each = {
         "paper": papers(sources, tables, figures, ledger),
         "learner": learners(sources, tables),
@@ -192,12 +194,8 @@ def site_contents(sources: Sources) -> Contents:
         for one in questions
         for asked in one["questions"]
     ]
-    data = {
-        f"{kind}-{one['id']}{part}": drawn
-        for kind in ("table", "figure")
-        for one in each[kind]
-        for part, drawn in one["drawn"].items()
-    }
+    data = {f"table-{name}.{slug(view['name'])}": view["opened"] for name, view in views}
+    data |= {f"figure-{one['id']}": one["drawn"] for one in figures}
     data |= {"atlas": atlas, "search": [{"to": to, "title": title} for to, title in named]}
     if ranked:
         data["board"] = ranked["battles"]

@@ -102,8 +102,8 @@ def _uses(path: str, sources: Sources, tables: list[dict[str, Any]]) -> Iterator
     for table in tables:
         for row in sources.tables[table["id"]].rows:
             if path in [sources.algorithms[name].learner for name in row.algorithms]:
-                verdicts = {view: rows.get(row.label) for view, rows in table["by_row"].items()}
-                yield {"table": table["id"], "row": row.label, "verdicts": verdicts}
+                by_view = {n: view["by_row"].get(row.label) for n, view in table["views"].items()}
+                yield {"table": table["id"], "row": row.label, "verdicts": by_view}
 
 
 def _notes(papers: list[str], labels: list[str], sources: Sources) -> Iterator[dict[str, Any]]:

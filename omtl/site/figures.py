@@ -51,7 +51,7 @@ def figure_page(name: str, sources: Sources) -> dict[str, Any]:
         "name": of.title,
         "caption": plain(of.caption),
         "views": views,
-        "drawn": {"": drawn},
+        "drawn": drawn,
     }
 
 

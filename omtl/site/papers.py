@@ -58,8 +58,9 @@ def papers(sources: Sources, tables: Rows, figures: Rows, claims: Rows) -> Rows:
 
 def totals(tables: Rows) -> dict[str, Counter[str]]:
     """Return the number of published cells with each verdict, by reading."""
+    views = [table["views"] for table in tables]
     return {
-        reading: sum((table["counts"].get(reading, Counter()) for table in tables), Counter())
+        reading: sum((each[reading]["published"] for each in views if reading in each), Counter())
         for reading in SHOWN_READINGS
     }
 

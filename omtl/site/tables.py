@@ -59,37 +59,16 @@ OPENED = (
 
 
 def table_page(name: str, sources: Sources) -> dict[str, Any]:
-    """Return a table with its views, one for each run in ``results/``.
-
-    `counts` are the verdicts of the published cells by view, without those of our own baselines;
-    `by_row` are those of each row; `drawn` is what each cell opens, by view and anchor; `atlas` has
-    a row per compared cell.
-    """
+    """Return a table with its views by name, one for each run in ``results/``."""
     of = sources.tables[name]
-    frames = [(run, cells_of(run, of)) for run in sources.runs[name]]
     files = sorted((sources.results / "reproduced").glob(f"{name}.*"))
     return {
         "id": name,
         "paper": of.paper,
         "name": of.title,
         "caption": plain(of.caption),
-        "views": [_view(run, cells, of) for run, cells in frames],
+        "views": {run.name: _view(run, of, sources) for run in sources.runs[name]},
         "forms": [path for path in files if path.suffix != ".json"],
-        "counts": {
-            run.name: Counter(cells["verdict"][cells["kind"] != OURS]) for run, cells in frames
-        },
-        "by_row": {
-            run.name: {
-                str(label): Counter(part) for label, part in cells.groupby("algorithm")["verdict"]
-            }
-            for run, cells in frames
-        },
-        "drawn": {f".{slug(run.name)}": _opened(run, cells, of, sources) for run, cells in frames},
-        "atlas": [
-            {"paper": of.paper, "view": run.name, **_difference(cell)}
-            for run, cells in frames
-            for cell in each_cell(compared(cells))
-        ],
     }
 
 
@@ -128,8 +107,16 @@ def _difference(cell: Any) -> dict[str, Any]:
     }
 
 
-def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[str, Any]:
-    """Return a table under a reading, by a rule."""
+def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str, Any]:
+    """Return a table under a reading, by a rule.
+
+    `counts` are the verdicts of its cells, `published` without those of our own baselines, and
+    `by_row` those of each row; `opened` is what each cell opens, and `atlas` has a row per compared
+    cell.
+    """
+    cells = cells_of(run, of)
+    in_place = compared(cells)
+    by_row = cells.groupby("algorithm")["verdict"]
     _, _, notes = run.text("md").partition("## Notes")
     by_rule = f" --selection {run.selection}" if run.selection else ""
     listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
@@ -143,7 +130,14 @@ def _view(run: PublishedRun, cells: pd.DataFrame, of: TableDescription) -> dict[
         "lines": layout_lines(cells, of),
         "notes": listed,
         "counts": Counter(cells["verdict"]),
-        "strip": _strip(compared(cells)),
+        "published": Counter(cells["verdict"][cells["kind"] != OURS]),
+        "by_row": {str(label): Counter(verdicts) for label, verdicts in by_row},
+        "opened": _opened(run, cells, of, sources),
+        "atlas": [
+            {"paper": of.paper, "view": run.name, **_difference(cell)}
+            for cell in each_cell(in_place)
+        ],
+        "strip": _strip(in_place),
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
         "answers": [
             (asked.replace("_", " "), code(f"`{answer}`")) for asked, answer in answers.items()
