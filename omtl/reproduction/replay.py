@@ -99,7 +99,7 @@ def unit_of_identity(identity: dict[str, Any]) -> Unit:
     Raises
     ------
     UserError
-        If its learner, data set or protocol is of no config here, or it is malformed.
+        If no config here has its learner, data set or protocol, or it is malformed.
     """
     algorithms = [AlgorithmSpec.named(name) for name in options("algorithm")]
     learners = {one.learner: one for one in algorithms if one.learner != FOREIGN}
