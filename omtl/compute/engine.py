@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import inf
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -148,19 +148,13 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
         return Failure(f"{unit.name}: {describe_fault(fault)}")
 
 
-class Limits(NamedTuple):
-    """Limits of a unit, and whether it is isolated without them too, where the system can."""
-
-    seconds: float | None = None
-    mib: int | None = None
-    apart: bool = False
-
-
-def compute_batch(units: list[Unit], asked_by: str, limits: Limits) -> Ends:
+def compute_batch(
+    units: list[Unit], asked_by: str, seconds: float | None, mib: int | None, apart: bool
+) -> Ends:
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits: such a unit fails if its process is lost.
+    limits: such a unit fails if its process is lost. `apart` isolates all.
 
     Raises
     ------
@@ -168,18 +162,16 @@ def compute_batch(units: list[Unit], asked_by: str, limits: Limits) -> Ends:
         If the process of another unit is lost.
     """
     ends: Ends = {}
-    is_limited = limits.seconds is not None or limits.mib is not None
+    is_limited = seconds is not None or mib is not None
     for unit in units:
         if is_limited and not CAN_ISOLATE:
             ends[unit.key] = Failure(
                 f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
                 "leave them out"
             )
-        elif CAN_ISOLATE and (limits.apart or is_limited or unit.is_own):
+        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
             try:
-                ends[unit.key] = call_apart(
-                    compute_unit, unit, asked_by, seconds=limits.seconds, mib=limits.mib
-                )
+                ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
             except LostProcess as fault:
                 if not (is_limited or unit.is_own):
                     raise
@@ -297,7 +289,7 @@ def _answers(
     from omtl.compute.workers import PROCESSES, open_workers  # which stored units do without
 
     name = parallel["backend"]
-    limits = Limits(parallel.get("unit_seconds"), parallel.get("unit_mib"), name == PROCESSES)
+    how = (*(parallel.get(f"unit_{limit}") for limit in ("seconds", "mib")), name == PROCESSES)
     attempts = 0
 
     def is_wanted(unit: Unit) -> bool:
@@ -306,7 +298,7 @@ def _answers(
     while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
         batches = Batches(list(left.values()), workers.count, is_wanted)
-        tasks = (partial(compute_batch, units, this_process(), limits) for units in batches)
+        tasks = (partial(compute_batch, units, this_process(), *how) for units in batches)
         try:
             with closing(workers.returned_by(tasks)) as answers:
                 for ends in answers:

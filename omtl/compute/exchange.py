@@ -29,9 +29,6 @@ DEEPEST = 30
 LONGEST_SOURCE = 1000
 """Maximum length of the text that says where a unit came from."""
 
-OLD_FORMATS = ("*.damaged*", "*.units", "code.log")
-"""Names of damaged files, and of those of earlier formats of the store."""
-
 
 class PulledCounts(NamedTuple):
     """The number of units in a file, of the installed code, and of new ones."""
@@ -165,7 +162,7 @@ def _depth(value: Any) -> int:
 
 
 def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
-    """Remove units whose code is gone, damaged files, and those of earlier formats.
+    """Remove units whose code is gone, and damaged files.
 
     Parameters
     ----------
@@ -182,6 +179,6 @@ def prune(store: Store, only_count: bool = False) -> tuple[int, int]:
     gone = [row.key for row in store.rows() if not is_current(row)]
     if not only_count:
         store.remove(gone)
-        for path in [path for name in OLD_FORMATS for path in store.folder.glob(name)]:
+        for path in list(store.folder.glob("*.damaged*")):
             path.unlink(missing_ok=True)
     return len(gone), len(keys) - len(gone)

@@ -84,6 +84,7 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
+        self._names: tuple[Hashable, ...] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -197,6 +198,7 @@ class MultiTask(base.MiniBatchClassifier):
         if n_columns > model.n_features_in_:
             growth.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
+        self._names = None
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -235,12 +237,15 @@ class MultiTask(base.MiniBatchClassifier):
     def _one(self, features: dict[Hashable, Any], task: Hashable, sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
         model, column = self._begun(task), self._column
-        if sign != 0.0:
+        if sign != 0.0 and not column.keys() >= features.keys():
             self._give_columns(features)
-        names = sorted(filter(column.__contains__, features), key=column.__getitem__)
-        columns = np.array([column[name] for name in names], dtype=np.int32)
+        names = tuple(features)
+        if names != self._names:  # most streams have the same features again and again
+            self._known = sorted(filter(column.__contains__, names), key=column.__getitem__)
+            self._columns = np.array([column[name] for name in self._known], dtype=np.int32)
+            self._names = names
         try:
-            values = np.array([features[name] for name in names], dtype=np.float64)
+            values = np.array([features[name] for name in self._known], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"the example {features!r} has a feature that is not a number"
@@ -249,5 +254,5 @@ class MultiTask(base.MiniBatchClassifier):
             raise ValueError(NOT_FINITE) from None
         if self.tasks is None and sign == 0.0:
             model = growth.with_task(model, task)
-        rows = SparseRows(np.array([0, columns.size]), columns, values)
+        rows = SparseRows(np.array([0, values.size]), self._columns, values)
         return model._one_row(rows, task, None, sign)

@@ -351,20 +351,21 @@ class TaskStream(BaseEstimator):
             raise ValueError(NOT_FINITE)
         if sign != 0.0 and self._is_open:
             growth.meet(self, task)
-        number = np.array([self._number_of(task)])
-        nodes = self._nodes(number, None if node is None else [node])
-        batch = Batch(rows, np.array([sign]), number, nodes, np.array([square_norm]))
-        if sign == 0.0 and self.entry.drawn:
-            return float(self._foresee(batch)[0])
+        k = place = self._number_of(task)
+        if "network" in self.entry.takes:
+            place = int(self._nodes(np.array([k]), None if node is None else [node])[0])
         self._make_room(rows)
-        compiled = self._compiled(rows)
+        foresees = sign == 0.0 and bool(self.entry.drawn)
+        compiled = None if foresees else self._compiled(rows)
         if compiled is None:
-            score = float(self._follow(batch, learns=sign != 0.0)[0])
+            each = (np.array([one]) for one in (sign, k, place, square_norm))
+            batch = Batch(rows, *each)
+            score = float((self._foresee(batch) if sign == 0.0 else self._follow(batch, True))[0])
         elif isinstance(rows, SparseRows):
-            score = compiled(rows.indices, rows.values, square_norm, sign, number[0], nodes[0])
+            score = compiled(rows.indices, rows.values, square_norm, sign, k, place)
         else:
             self._quick = compiled
-            score = compiled(rows.X[0], sign, number[0], nodes[0])
+            score = compiled(rows.X[0], sign, k, place)
         if sign != 0.0 and not math.isfinite(score):
             self._warn()
         return score

@@ -245,20 +245,20 @@ def test_a_download_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) 
 def test_units_of_other_code_are_kept_apart_and_pruned(
     store: Store, units: list[Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are no answers, and go when asked; files of earlier formats go too, others stay."""
+    """They are no answers, and go when asked; damaged files go too, others stay."""
     push(units, store, tmp_path / "old")
     change_code(monkeypatch)
     again = small("pm").repeats(0, 2)
     engine.run_units(again, store, SERIAL, quiet=True)
     assert pull(tmp_path / "old", Store(tmp_path / "other")) == (3, 0, 3)
     (store.folder / "mine.txt").write_text("")
-    (store.folder / "a.units").write_text("")
+    (store.folder / "units.damaged").write_text("")
     assert prune(store, only_count=True) == (3, 2)
     assert len(store.keys()) == 5
     assert prune(store) == (3, 2)
     assert {key.hex() for key in store.keys()}  # noqa: SIM118 == {unit.key for unit in again}
     assert (store.folder / "mine.txt").exists()
-    assert not (store.folder / "a.units").exists()
+    assert not (store.folder / "units.damaged").exists()
 
 
 def test_commands_push_pull_and_prune(
