@@ -12,9 +12,8 @@ import pandas as pd
 from omtl.api.tables import RequestOptions, parallel_for, request_for
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
+from omtl.reproduction import replay as replaying
 from omtl.reproduction import search_readings as searching
-from omtl.reproduction import verify as replaying
-from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, Replay
 from omtl.tables.cells import planned
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import describe, descriptions
@@ -40,13 +39,13 @@ class Verification:
     paths : list of Path
     """
 
-    checks: list[Replay]
+    checks: list[replaying.Replay]
     paths: list[Path]
 
     @property
     def different(self) -> int:
         """How many cells differ."""
-        return sum(done.result == DIFFERENT for done in self.checks)
+        return sum(done.result == replaying.DIFFERENT for done in self.checks)
 
     @property
     def warning(self) -> str:
@@ -98,7 +97,7 @@ def verify(
         done = replaying.check_cell(run, row, seed, engine)
         checks.append(done)
         print(done, flush=True)
-    if all(done.result == NOT_COMPARABLE for done in checks):
+    if all(done.result == replaying.NOT_COMPARABLE for done in checks):
         raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
     rows = {"verify.csv": replaying.signed_off(checks, seed)}
     if sign is not None:

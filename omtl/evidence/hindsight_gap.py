@@ -239,7 +239,7 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
         lost = ends_of(sign * (gain[""] - gain["honest_"])[:, i], n)
         row |= {f"from_hindsight{end}": text for end, text in zip(ENDS, lost, strict=True)}
         found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, dataset))})
-    return pd.DataFrame(found).reindex(columns=COLUMNS).fillna("")
+    return pd.DataFrame(found).reindex(columns=COLUMNS, fill_value="")
 
 
 def sentence(row: Mapping[Any, str]) -> str:

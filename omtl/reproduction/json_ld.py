@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from scipy import sparse
 
 from data_fetchers.fetch import Archive, RemoteFile
@@ -63,9 +61,7 @@ def croissant(name: str) -> dict[str, str | bytes]:
         If there is no such data set, or a file cannot be downloaded.
     """
     data = load(name)
-    table, content = _table(data), io.BytesIO()
-    pq.write_table(table, content)
-    examples = content.getvalue()
+    examples, columns = _parquet(data)
     module = DataSetSpec.named(name).fetcher
     year = re.search(r"year = \{(\d{4})\}", data.citation)
     described = _template("croissant.json")
@@ -86,14 +82,18 @@ def croissant(name: str) -> dict[str, str | bytes]:
         "contentSize": f"{len(examples)} B",
         "sha256": hashlib.sha256(examples).hexdigest(),
     }
-    records["field"] = [one for one in records["field"] if one["name"] in table.column_names]
+    records["field"] = [one for one in records["field"] if one["name"] in columns]
     if data.real:
         records["field"][1] |= {"dataType": "sc:Float", "description": "The target."}
     text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
     return {"parquet": examples, "croissant.json": text}
 
 
-def _table(data: DataSet) -> pa.Table:
+def _parquet(data: DataSet) -> tuple[bytes, list[str]]:
+    """Return a data set's examples in Parquet, and the names of the columns."""
+    import pyarrow as pa  # of the extra `tables`, which nothing else here needs
+    import pyarrow.parquet as pq
+
     y = data.y if data.real else data.y.astype(np.int8)
     columns = {"task": pa.array(data.task.astype(str)), "y": pa.array(y)}
     if isinstance(data.X, sparse.csr_array):
@@ -104,7 +104,9 @@ def _table(data: DataSet) -> pa.Table:
         starts = pa.array(np.arange(len(data) + 1, dtype=np.int32) * data.X.shape[1])
         values = data.X.ravel()
     columns["values"] = pa.ListArray.from_arrays(starts, pa.array(values))
-    return pa.table(columns)
+    content = io.BytesIO()
+    pq.write_table(pa.table(columns), content)
+    return content.getvalue(), [*columns]
 
 
 def _source_file(file: RemoteFile) -> dict[str, Any]:

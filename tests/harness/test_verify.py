@@ -17,9 +17,19 @@ from small_tables import filled_store, small_table
 from omtl.commands import _main
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.specs import SearchSpec
-from omtl.reproduction import verify
-from omtl.reproduction.replay import CLOSE, DIFFERENT, NOT_COMPARABLE, SAME, Replay
-from omtl.reproduction.verify import PLACE, RESULTS_OF, check_cell, draw_cells, signature
+from omtl.reproduction import replay
+from omtl.reproduction.replay import (
+    CLOSE,
+    DIFFERENT,
+    NOT_COMPARABLE,
+    PLACE,
+    RESULTS_OF,
+    SAME,
+    Replay,
+    check_cell,
+    draw_cells,
+    signature,
+)
 from omtl.tables.cells import as_rows, place_of, raw_repeats, with_columns
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import runs_of, with_results, write_rows
@@ -51,7 +61,7 @@ def every_table(monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], Non
     """Let every table have the cells that are given."""
 
     def let(cells: pd.DataFrame) -> None:
-        monkeypatch.setattr(verify, "planned", lambda _name, _request: cells)
+        monkeypatch.setattr(replay, "planned", lambda _name, _request: cells)
 
     let(two_rows())
     return let
@@ -132,7 +142,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
 
     What is published is read as it was scored.
     """
-    monkeypatch.setattr(verify, "LARGE", large)
+    monkeypatch.setattr(replay, "LARGE", large)
     table = two_rows(selection, one_draw=not own_draws)
     every_table(table)
     was = scored(table, filled_store(table, tmp_path / "store"))
@@ -209,7 +219,7 @@ def test_the_command_signs_off(
     """Every run adds its rows; a difference is status 1 with a clear message."""
     monkeypatch.setattr("omtl.util.paths.RESULTS", results)
     made_on = {**host.host(), "commit": "abc"}
-    monkeypatch.setattr(verify, "host", lambda: made_on)
+    monkeypatch.setattr(replay, "host", lambda: made_on)
     assert _main.main(["audit", "verify", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
     tamper(results, lambda values: np.nextafter(values, np.inf))
@@ -241,7 +251,7 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "verify.csv"
     script = (
         "import sys; from pathlib import Path; import pandas as pd; "
-        "from omtl.reproduction.verify import append_rows\n"
+        "from omtl.reproduction.replay import append_rows\n"
         "path, by = Path(sys.argv[1]), sys.argv[2:]\n"
         "for row in range(30): append_rows(path, pd.DataFrame({'by': by, 'row': [row]}))"
     )
