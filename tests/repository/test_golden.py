@@ -37,7 +37,7 @@ def test_records_give_the_golden_table() -> None:
 
 @pytest.mark.parametrize("path", REPRODUCED, ids=lambda path: path.stem)
 def test_every_cell_that_is_surely_off_has_a_diagnosis(path) -> None:
-    """In ``experiments/<paper>/diagnoses.yaml``, for the reading in which it is off."""
+    """In ``experiments/<paper>/diagnoses.yaml``, for the standard reading in which it is off."""
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     paper = path.stem.partition("-")[0]
     written = {
@@ -48,6 +48,7 @@ def test_every_cell_that_is_surely_off_has_a_diagnosis(path) -> None:
         if entry.text.strip()
     }
     off = rows[(rows["verdict"] == OFF) & (rows["interval"] == EXCLUDES)]
+    off = off[off["reading"].isin([*READINGS])]  # what the blind reading lacks needs no reason
     needed = set(zip(off["table"], off["reading"], off["dataset"], off["algorithm"], strict=True))
     assert needed <= written
 
