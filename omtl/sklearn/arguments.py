@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -18,6 +17,9 @@ from omtl.data.networks import mixing_matrix
 from omtl.kernel.rules import Shape
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
+
+MOST_NAMES = 1 << 20
+"""The range of whole numbers that name tasks, up to which a table of them is made."""
 
 MOST_TIMES = 2**31
 """The largest weight of an example: it is met so many times."""
@@ -70,11 +72,18 @@ def declared_names(tasks: Any) -> tuple[Hashable, ...]:
 
 
 def task_codes(task: Any) -> tuple[np.ndarray, list[Hashable]]:
-    """Return labels of tasks as numbers, in order of appearance, and the label of each number."""
-    is_vector = isinstance(task, np.ndarray) and task.ndim == 1
-    if is_vector and task.dtype.kind in "iu" and task.dtype.isnative:
-        codes, names = pd.factorize(task)  # without a Python object for each example
-        return codes, names.tolist()
+    """Return labels of tasks as numbers from 0 on, and the label of each number."""
+    is_vector = isinstance(task, np.ndarray) and task.ndim == 1 and task.size > 0
+    if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
+        wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
+        least = int(wide.min())
+        if int(wide.max()) - least >= MOST_NAMES:
+            names, codes = np.unique(task, return_inverse=True)
+            return codes, names.tolist()
+        distance = (wide - wide.dtype.type(least)).astype(np.int64)
+        there = np.bincount(distance) > 0
+        codes = (np.cumsum(there) - 1)[distance]
+        return codes, [least + k for k in np.flatnonzero(there).tolist()]
     number: dict[Hashable, int] = {}
     labels = task_labels(task, "task")
     codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from omtl.util.files import write_whole
 from omtl.util.host import host
-from omtl.util.paths import RESULTS, ROOT
+from omtl.util.paths import RESULTS
 from omtl.util.result_files import markdown_table, write_csv
 from scripts.bench import estimators, learners, scheduling, waits
 from scripts.bench.turns import QUICK, Effort, as_frame
@@ -56,19 +55,8 @@ def ratios(frame: pd.DataFrame) -> pd.DataFrame:
     return wide[[*dict.fromkeys(frame["contender"])]].reset_index()
 
 
-def fill(name: str, lines: Iterable[str]) -> None:
-    """Replace the lines between the marks of a part in the page of the documentation."""
-    page = ROOT / "docs" / "performance.md"
-    between = re.compile(f"(?<=<!-- {name} -->\n).*(?=<!-- end of {name} -->\n)", re.DOTALL)
-    text = "\n".join(lines) + "\n"
-    write_whole(page, between.sub(lambda _: text, page.read_text(encoding="utf-8")))
-
-
 def run_part(name: str, effort: Effort, folder: Path | None) -> None:
-    """Measure a part, and write its rows to a folder, and its ratios as a Markdown table.
-
-    Without a folder, these go to ``results/bench`` and to the page of the documentation.
-    """
+    """Measure a part; write its rows, by default to ``results/bench``, and print its ratios."""
     load, here = os.getloadavg()[0], host()
     with threadpool_limits(1):
         frame = as_frame(PARTS[name](effort))
@@ -81,8 +69,6 @@ def run_part(name: str, effort: Effort, folder: Path | None) -> None:
         *markdown_table([*shown.columns], shown.astype(str).to_numpy().tolist()),
     ]
     print(name, *lines, sep="\n")
-    if folder is None:
-        fill(name, lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,14 +81,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--quick", action="store_true", help="a tiny run, to see that it works")
     parser.add_argument("--folder", type=Path, help="where files go; default: results/bench")
+    parser.add_argument("--only", default="", help='learners, such as "PA;DOM-I, ring"')
     options = parser.parse_args(arguments)
     unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
         parser.error(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
     if options.quick and options.folder is None:
         parser.error("the times of a quick run mean nothing: name a --folder for them")
+    effort = QUICK if options.quick else Effort()
+    if options.only:
+        if options.folder is None:
+            parser.error("results/bench has all learners: name a --folder for some")
+        effort = replace(effort, learners=tuple(options.only.split(";")))
     for name in options.parts or PARTS:
-        run_part(name, QUICK if options.quick else Effort(), options.folder)
+        run_part(name, effort, options.folder)
     return 0
 
 

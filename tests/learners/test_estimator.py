@@ -17,6 +17,7 @@ from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.sklearn import (
     ROMPGD,
+    PassiveAggressive,
     progressive_validation,
 )
 from omtl.sklearn.base import MultiTaskClassifier
@@ -172,3 +173,23 @@ def test_nan_is_no_task() -> None:
     for task in (np.array([1.0, np.nan]), ["a", float("nan")]):
         with pytest.raises(ValueError, match="a label is NaN"):
             ROMPGD().fit(X, y, task)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        np.array([-128, 127, -128, 127], dtype=np.int8),
+        np.array([2**64 - 3, 2**64 - 1] * 2, dtype=np.uint64),
+        np.array([-(2**63), 2**63 - 1] * 2),
+        np.array([3, 1, 3, 1], dtype=">i8"),
+        [7, "7", 7, "7"],
+    ],
+    ids=str,
+)
+def test_tasks_are_told_apart_whatever_their_type(task: Any) -> None:
+    """Whole numbers at the ends of their range, of another byte order, and beside texts."""
+    listed = task if isinstance(task, list) else task.tolist()
+    model = PassiveAggressive().fit(np.eye(4), [0, 1, 1, 0], task=task)
+    assert set(model.tasks_) == set(listed)
+    assert model.predict(np.eye(4), task=task).tolist() == [0, 1, 1, 0]
+    assert model.predict(np.eye(4)[::-1], task=listed).tolist() == [0, 0, 0, 0]
