@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from omtl.api.names import known_name
 from omtl.api.views import DisplayedResult, View
-from omtl.experiment.composition import GROUPS
 from omtl.experiment.config import option_files, options
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
@@ -24,6 +21,9 @@ from omtl.util import user_folder
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import added_module, extension_of
 from omtl.util.user_folder import module_in, own_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KINDS = {
     "tables": "table",
@@ -120,6 +120,8 @@ class Catalogue(DisplayedResult):
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each: its name, and what it is."""
+        import pandas as pd
+
         return pd.DataFrame(self.rows)
 
     @property
@@ -191,6 +193,8 @@ def _of_comment(path: Path) -> str:
 
 def known_names() -> dict[str, list[str]]:
     """Return the names that each argument of the command line accepts, by the argument."""
+    from omtl.experiment.composition import GROUPS
+
     tables, figures = list(descriptions("table")), list(descriptions("figure"))
     return {
         "table": tables,

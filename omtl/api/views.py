@@ -7,12 +7,13 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any, Literal
-
-import pandas as pd
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from omtl.util.result_files import for_latex, latex_table
 from omtl.util.screen import say, width
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WIDEST = 10_000
 """Width at which a table's natural width is measured, in letters."""
@@ -132,12 +133,13 @@ def _html_cell(kind: str, text: str) -> str:
 def view_of(frame: pd.DataFrame, title: str = "", notes: Sequence[str] = ()) -> View:
     """Return a data frame as a table of texts."""
     numbers = [str(name) for name in frame.select_dtypes("number")]
-    rows = [[_text(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    there = frame.astype(object).where(frame.notna(), None)
+    rows = [[_text(value) for value in row] for row in there.itertuples(index=False, name=None)]
     return View([str(name) for name in frame], rows, title, right=numbers, notes=notes)
 
 
 def _text(value: Any) -> str:
-    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+    if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
