@@ -27,7 +27,7 @@ from omtl.tables.published_results import shown_path, source_of, stored_or_publi
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.result_files import as_csv, as_parquet, write_all
 
 Export = tuple[dict[str, str | bytes], str, str, str]
 """Contents of files by suffix; their common name; what they are; and where the numbers are from."""
@@ -44,9 +44,9 @@ def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[P
     said : str
         What was exported, and where it is from.
     paths : list of Path
-        Of a table csv, md, tex, parquet, its repeats as csv and parquet; of a figure svg and csv,
-        with png and pdf where it is drawn from the store; of both the BibTeX of all that they use;
-        of a data set parquet and its description in Croissant.
+        Of a table csv, md, tex, its repeats as csv, and with pyarrow both as parquet; of a figure
+        svg and csv, with png and pdf where it is drawn from the store; of both the BibTeX of all
+        that they use; of a data set parquet and its description in Croissant.
 
     Raises
     ------
@@ -75,10 +75,9 @@ def _table(name: str, request: Request) -> Export:
         "csv": as_csv(rows),
         "md": run.text("md") if run else layout_markdown(layout),
         "tex": captioned_latex(layout),
-        "parquet": with_numbers(rows).to_parquet(index=False),
         "repeats.csv": as_csv(repeats),
-        "repeats.parquet": repeats.to_parquet(index=False),
         "bib": _bib(description.paper, cells["experiment"]),
+        **as_parquet(**{"parquet": with_numbers(rows), "repeats.parquet": repeats}),
     }
     return contents, request.stem(description), counts(cells), source_of(run)
 

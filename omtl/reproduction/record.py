@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from omtl.tables.layout import plural, with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
-from omtl.util.result_files import strict_json, write_csv
+from omtl.util.result_files import as_csv, as_parquet, strict_json, write_all
 
 FILE = "result.json"
 """The name of a record in the folder of its run."""
@@ -290,15 +290,7 @@ def _at(config: Any, key: str) -> Any:
     return _as_cell(value)
 
 
-WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".csv": lambda table, path: write_csv(path, table),
-    ".parquet": lambda table, path: write_whole(path, table.to_parquet(index=False)),
-}
-"""How a table is written, by the end of the file's name."""
-
-
 def write_record_table(table: pd.DataFrame, stem: Path) -> list[Path]:
-    """Write a table in each of the forms; return the paths."""
-    for suffix, write_as in WRITERS.items():
-        write_as(table, stem.with_suffix(suffix))
-    return [stem.with_suffix(suffix) for suffix in WRITERS]
+    """Write a table as CSV and, with pyarrow, as Parquet; return the paths."""
+    texts: dict[str, str | bytes] = {"csv": as_csv(table), **as_parquet(parquet=table)}
+    return write_all(stem.parent, {f"{stem.name}.{form}": text for form, text in texts.items()})

@@ -6,7 +6,9 @@ import io
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +50,17 @@ def _no_formula(value: Any) -> Any:
 def write_csv(path: Path, rows: pd.DataFrame) -> None:
     """Write rows to a CSV file."""
     write_whole(path, as_csv(rows))
+
+
+def as_parquet(**frames: pd.DataFrame) -> dict[str, bytes]:
+    """Return frames as Parquet, by name; none without pyarrow, and a line that says so."""
+    if find_spec("pyarrow") is None:
+        print(
+            "no Parquet is written, as pyarrow is not installed: pip install 'omtl[tables]'",
+            file=sys.stderr,
+        )
+        return {}
+    return {name: frame.to_parquet(index=False) for name, frame in frames.items()}
 
 
 def read_csv(path: Path) -> pd.DataFrame:

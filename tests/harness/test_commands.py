@@ -180,6 +180,20 @@ def test_a_table_is_exported_with_its_raw_repeats(
     assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
 
 
+def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
+    """And says what brings it, as the extra `tables` is no part of the first installation."""
+    words = ["export", "dom-table1", "--to", str(tmp_path)]
+    code = "import sys; sys.modules['pyarrow'] = None; from omtl.commands._main import main; "
+    code += f"sys.exit(main({words!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    forms = {path.name.removeprefix("dom-table1.") for path in tmp_path.iterdir()}
+    assert forms == {"csv", "md", "tex", "repeats.csv", "bib"}
+    assert "pip install 'omtl[tables]'" in done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 @pytest.mark.parametrize(
     ("where", "status", "told"),
