@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
 from data_fetchers.fetch import Archive, RemoteFile, fetch
+from omtl.util.bibliography import bibtex_entries
 from omtl.util.errors import UserError
 
 FOLDER = Path(__file__).parent
@@ -71,8 +71,7 @@ def catalogued(
         Keys of ``references.bib``; the citation has them as BibTeX.
     licence : str
     """
-    entries = (FOLDER / "references.bib").read_text(encoding="utf-8").strip().split("\n\n")
-    by_key = {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in entries}
+    by_key = bibtex_entries((FOLDER / "references.bib").read_text(encoding="utf-8"))
     return name, licence, "".join(f"{by_key[key]}\n" for key in references), listed(name)
 
 

@@ -289,15 +289,13 @@ def from_frame(
     >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
     <DataSet clinics: 4 examples, 1 features, 2 tasks>
     """
-    for column in (label, task):
-        if column not in frame:
-            raise UserError(_no_column(column, frame))
     used = [column for column in frame if column not in (label, task)]
     used = used if features is None else list(features)
-    if lacking := [column for column in used if column not in frame]:
-        raise UserError(
-            f"the frame has no column {lacking[0]!r}; it has {', '.join(map(str, frame))}"
-        )
+    for column in (label, task, *used):
+        if column not in frame:
+            raise UserError(
+                f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
+            )
     tasks = frame[task].astype(object).where(frame[task].notna(), None)
     arrays = {
         "X": np.column_stack([_numbers(str(column), frame[column]) for column in used]),
@@ -306,10 +304,6 @@ def from_frame(
         "features": np.array(used, dtype=str),
     }
     return _of_arrays(name, arrays, normalise, bias)
-
-
-def _no_column(column: str, frame: pd.DataFrame) -> str:
-    return f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
 
 
 def _numbers(name: str, column: pd.Series) -> np.ndarray:

@@ -7,7 +7,7 @@ figure. It holds where all of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,7 +18,7 @@ import pandas as pd
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
-from omtl.experiment.schema import State, check_names, file_state, read_file
+from omtl.experiment.schema import check_names, read_file, while_unchanged
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
@@ -58,11 +58,11 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    return _checked_claims(path, file_state(path)) if path.exists() else ()
+    return _checked_claims(path) if path.exists() else ()
 
 
-@cache  # each claim that is decided asks for them
-def _checked_claims(path: Path, _: State) -> tuple[Claim, ...]:
+@while_unchanged  # each claim that is decided asks for them
+def _checked_claims(path: Path) -> tuple[Claim, ...]:
     claims: tuple[Claim, ...] = read_file(FILES["claims"], path)
     for claim in claims:
         check_claim(claim, f"{path}, {claim.id}")

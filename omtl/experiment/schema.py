@@ -8,17 +8,19 @@ whose metadata has `REST` takes all keys that are not fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
 from omtl.util.errors import UserError
+
+T = TypeVar("T")
 
 REST = {"rest": True}
 """Metadata of the field that takes a mapping's other keys."""
@@ -75,6 +77,20 @@ def file_state(path: Path) -> State:
     except OSError:
         return (0, 0, 0)
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def while_unchanged(read: Callable[[Path], T]) -> Callable[[Path], T]:
+    """Let a function read a file again only if the file has changed."""
+
+    @cache
+    def remembered(path: Path, _: State) -> T:
+        return read(path)
+
+    @wraps(read)
+    def reading(path: Path) -> T:
+        return remembered(path, file_state(path))
+
+    return reading
 
 
 def read_text(path: Path) -> str:
@@ -280,11 +296,16 @@ def read_file(kind: Any, path: Path) -> Any:
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return _read(kind, path, file_state(path))
+    return _reader(kind)(path)
 
 
 @cache
-def _read(kind: Any, path: Path, _: State) -> Any:
+def _reader(kind: Any) -> Callable[[Path], Any]:
+    """Return what reads files of a type."""
+    return while_unchanged(partial(_read, kind))
+
+
+def _read(kind: Any, path: Path) -> Any:
     try:
         content = yaml.load(read_text(path), _Loader)
     except yaml.YAMLError as fault:

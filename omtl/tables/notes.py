@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from omtl.compute.store import pulled_note
 from omtl.experiment.config import options, paper_file
 from omtl.experiment.descriptions import FILES, LITERAL, READINGS, Diagnosis, TableDescription
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import State, check_names, file_state, read_file
+from omtl.experiment.schema import check_names, read_file, while_unchanged
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test
@@ -64,11 +63,11 @@ def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
     They are in ``experiments/<paper>/diagnoses.yaml``.
     """
     path = paper_file(paper, "diagnoses.yaml")
-    return _checked(path, file_state(path)) if path.exists() else ()
+    return _checked(path) if path.exists() else ()
 
 
-@cache  # each cell that is off asks for them
-def _checked(path: Path, _: State) -> tuple[Diagnosis, ...]:
+@while_unchanged  # each cell that is off asks for them
+def _checked(path: Path) -> tuple[Diagnosis, ...]:
     entries: tuple[Diagnosis, ...] = read_file(FILES["diagnoses"], path)
     for entry in entries:
         table = describe("table", entry.table)

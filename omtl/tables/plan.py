@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Literal, overload
@@ -18,7 +18,15 @@ from omtl.experiment.descriptions import (
     TableDescription,
 )
 from omtl.experiment.readings import Reading, check_questions, questions
-from omtl.experiment.schema import State, check_names, choose, file_state, read_file, typed
+from omtl.experiment.schema import (
+    State,
+    check_names,
+    choose,
+    file_state,
+    read_file,
+    typed,
+    while_unchanged,
+)
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
 from omtl.util.providers import providers
@@ -61,11 +69,11 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     path = known[choose(kind, name, list(known))]
     if kind == "figure":
         return read_file(FILES[kind], path)
-    return _described(path, file_state(path))
+    return _described(path)
 
 
-@cache
-def _described(path: Path, _: State) -> TableDescription:
+@while_unchanged
+def _described(path: Path) -> TableDescription:
     """Return the description of a table in a file, with rows of ours, after checking its names."""
     description = read_file(TableDescription, path)
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
@@ -120,12 +128,11 @@ def refuse_wrong_questions(paper: str) -> None:
 
 def published(table: str) -> list[dict[str, str]]:
     """Return the published numbers of a table, as printed, in the paper's order."""
-    path = published_file(table)
-    return _published(path, file_state(path))
+    return _published(published_file(table))
 
 
-@lru_cache
-def _published(path: Path, _: State) -> list[dict[str, str]]:
+@while_unchanged
+def _published(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
