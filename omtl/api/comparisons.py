@@ -30,8 +30,8 @@ from omtl.experiment.config import load_option
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell
-from omtl.tables.layout import plural
 from omtl.util.errors import UserError
+from omtl.util.screen import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

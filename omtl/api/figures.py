@@ -15,10 +15,9 @@ from omtl.evidence.claims import in_sentences
 from omtl.figures.numbers import figure_rows
 from omtl.figures.pictures import LOOK, render
 from omtl.reproduction.figure_runs import FigureRun, play_paper_figure
-from omtl.tables.layout import plural
 from omtl.tables.plan import descriptions
 from omtl.util.errors import UserError
-from omtl.util.screen import say
+from omtl.util.screen import plural, say
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -26,14 +26,14 @@ from omtl.reproduction import explain as explaining
 from omtl.reproduction.reproduce import TableRun, play_table
 from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import as_rows, cell_names_in, each_cell, long_repeats, planned, with_numbers
-from omtl.tables.layout import STYLES, captioned_latex, mark_of, plural, show
+from omtl.tables.layout import STYLES, captioned_latex, mark_of, show
 from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
 from omtl.util import user_folder
 from omtl.util.errors import UserError
-from omtl.util.screen import say
+from omtl.util.screen import plural, say
 
 if TYPE_CHECKING:
     from typing import Literal, Unpack

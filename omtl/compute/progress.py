@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from statistics import fmean
 
+from omtl.util.screen import plural
+
 SOON, EVERY = 1.0, 10.0
 """Seconds until the first plain line, and between two others."""
 
@@ -43,7 +45,8 @@ class Progress(AbstractContextManager["Progress"]):
         )
         self._total, self._done, self._told = total, 0, time.monotonic()
         self._has_lines = bool(self._bar.disable) and not quiet
-        self._first_line = threading.Timer(SOON, self._tell, [f"{total} units: {STARTING}"])
+        first = f"{plural(total, 'unit')}: {STARTING}"
+        self._first_line = threading.Timer(SOON, self._tell, [first])
         self._first_line.daemon = True
         if self._has_lines:
             self._first_line.start()
@@ -57,14 +60,16 @@ class Progress(AbstractContextManager["Progress"]):
         """Count a unit that is done, and tell the time left if it is known."""
         self._first_line.cancel()
         self._done += 1
-        left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
+        left = ""
+        if seconds_left is not None and self._done < self._total:
+            left = f", about {duration(seconds_left)} left"
         if not self._bar.disable:
             self._bar.set_description_str("", refresh=False)
             self._bar.set_postfix_str(f"{name}{left}", refresh=False)
         self._bar.update()
         if self._has_lines and time.monotonic() - self._told >= EVERY:
             self._told = time.monotonic()
-            self._tell(f"{self._done} of {self._total} units done{left}")
+            self._tell(f"{self._done} of {plural(self._total, 'unit')} done{left}")
 
     @staticmethod
     def _tell(text: str) -> None:
@@ -76,7 +81,7 @@ def duration(seconds: float) -> str:
     for size, unit in ((3600.0, "hours"), (60.0, "minutes")):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{max(1.0, seconds):.0f} seconds"
+    return plural(max(1, round(seconds)), "second")
 
 
 def is_dry() -> bool:
@@ -119,7 +124,7 @@ class DryRunPlan(Exception):  # noqa: N818 - it is not a fault
             Duration of a unit, if known from elsewhere.
         """
         each = self.seconds if self.seconds is not None else seconds
-        text = f"{self.n_units} units, {self.n_missing} of them to compute"
+        text = f"{plural(self.n_units, 'unit')}, {self.n_missing} of them to compute"
         if not self.n_missing:
             return text
         if each is None:

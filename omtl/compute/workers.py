@@ -152,6 +152,11 @@ class Cluster(Workers):
         )
 
 
+def ignore_interrupts() -> None:
+    """Let Ctrl-C do nothing in this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class Dask(Cluster):
     """The workers of a Dask scheduler."""
 
@@ -173,7 +178,7 @@ class Dask(Cluster):
             workers = LocalCluster(self._jobs, 1, host=LOOPBACK, dashboard_address=dashboard)
             atexit.register(workers.close)
             self.client = Client(workers)
-            self.client.run(signal.signal, signal.SIGINT, signal.SIG_IGN)  # it is for this process
+            self.client.run(ignore_interrupts)  # Ctrl-C is for this process
         atexit.register(self.client.close)
         self._executor = self.client.get_executor(pure=False)
 

@@ -12,6 +12,7 @@ from omtl.experiment.schema import choose
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.util.errors import UserError
+from omtl.util.screen import plural
 
 LATEST = 2.0
 """The first part of a stream may be at most this many times as long as a rule wants it."""
@@ -174,10 +175,9 @@ def fixed(
     wanted = dict(rule.point)
     hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
     if len(hits) != 1:
-        those = "1 point" if len(points) == 1 else f"{len(points)} points"
         raise UserError(
-            f"selection.point={wanted} fits {len(hits)} of the grid's {those}; "
-            "name one value of each hyper-parameter"
+            f"selection.point={wanted} fits {len(hits)} of the grid's "
+            f"{plural(len(points), 'point')}; name one value of each hyper-parameter"
         )
     return np.full(len(results), hits[0])
 

@@ -21,13 +21,14 @@ from omtl.reproduction.citations import bibtex
 from omtl.reproduction.json_ld import croissant
 from omtl.tables import plan
 from omtl.tables.cells import as_rows, long_repeats, planned, with_numbers
-from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown, plural
+from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.published_results import shown_path, source_of, stored_or_published
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import as_csv, as_parquet, write_all
+from omtl.util.screen import plural
 
 Export = tuple[dict[str, str | bytes], str, str, str]
 """Contents of files by suffix; their common name; what they are; and where the numbers are from."""

@@ -22,11 +22,12 @@ from omtl.experiment.schema import choose
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import SCHEMAS
-from omtl.tables.layout import plural, with_spread
+from omtl.tables.layout import with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.result_files import as_csv, as_parquet, strict_json, write_all
+from omtl.util.screen import plural
 
 FILE = "result.json"
 """The name of a record in the folder of its run."""

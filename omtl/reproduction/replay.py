@@ -45,7 +45,6 @@ from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import check_arrays
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
-from omtl.tables.layout import plural
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import chosen_for, combined, numbers_at
@@ -53,6 +52,7 @@ from omtl.util import files, user_folder
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.result_files import rows_in
+from omtl.util.screen import plural
 from omtl.util.seeds import generator
 
 SAME, CLOSE, DIFFERENT = "same", "close", "different"

@@ -21,7 +21,7 @@ from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.evidence.comparisons import UNDECIDED
 from omtl.experiment.descriptions import Description, TableDescription, by_reading
 from omtl.tables.cells import description_of, each_cell, first_cell, only, planned
-from omtl.tables.layout import Layout, counts, lay_out, plural, show
+from omtl.tables.layout import Layout, counts, lay_out, show
 from omtl.tables.notes import notes
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells, record
@@ -42,6 +42,7 @@ from omtl.tables.scoring import play_until_settled, scored
 from omtl.util.files import write_whole
 from omtl.util.host import host
 from omtl.util.paths import RESULTS
+from omtl.util.screen import plural
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from omtl.experiment.schema import read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS, Metric
 from omtl.reproduction.replay import SAME, Replay, replay_sample
-from omtl.tables.layout import plural
 from omtl.util import user_folder
 from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.host import host
 from omtl.util.providers import extension_of
+from omtl.util.screen import plural
 from omtl.util.status import DONE, FAILED
 
 FORMAT = 1

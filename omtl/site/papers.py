@@ -12,8 +12,8 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.site.sources import Sources
 from omtl.site.text import inline, markdown_html, sections
-from omtl.tables.layout import plural
 from omtl.tables.published_results import SHOWN_READINGS
+from omtl.util.screen import plural
 
 OPEN, IN_PART, CLOSED = "open", "in part", "not open"
 

@@ -23,11 +23,12 @@ from omtl.tables.cells import (
     places_in,
     planned,
 )
-from omtl.tables.layout import layout_lines, mark_of, plural, subtitle_of, with_texts
+from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
+from omtl.util.screen import plural
 
 ALL_VERDICTS = (*VERDICTS, OURS)
 

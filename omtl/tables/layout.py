@@ -37,17 +37,12 @@ from omtl.tables.verdict import (
     VERDICTS,
 )
 from omtl.util.result_files import for_latex, for_markdown, latex_table, markdown_table, one_line
-from omtl.util.screen import width
+from omtl.util.screen import plural, width
 
 GROUP_OF_OURS = "Ours (not in the paper)"
 
 SUSPECT = "!"
 """After a published number that is suspect in print."""
-
-
-def plural(n: int, what: str) -> str:
-    """Return a count with its noun: ``1 repeat``, ``2 repeats``."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 class LayoutLine(NamedTuple):

@@ -20,11 +20,11 @@ from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test
 from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
-from omtl.tables.layout import plural
 from omtl.tables.plan import describe, known_readings, row_labels
 from omtl.tables.proofread import by_row, suspects
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
 from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
+from omtl.util.screen import plural
 
 APART = "within 10 %, but many standard errors from print"
 """How the note on such a cell begins."""

@@ -1,4 +1,4 @@
-"""The width of the screen, and wrapping sentences to it."""
+"""Text for the screen: counts with their nouns, sentences wrapped to its width."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def say(text: str) -> None:
     """Print a sentence, wrapped between words at the terminal's width."""
     columns = width()
     print(text if columns is None else textwrap.fill(text, columns, break_on_hyphens=False))
+
+
+def plural(n: int, what: str) -> str:
+    """Return a count with its noun: ``1 repeat``, ``2 repeats``."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

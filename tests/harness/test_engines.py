@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,17 @@ def bits(store: Store, units: list[Unit]) -> list[bytes]:
     return [packed(result.arrays) for unit in units if (result := store.load(unit)) is not None]
 
 
-@pytest.mark.parametrize("name", ["threads", pytest.param("processes", marks=slow)])
+@pytest.fixture(autouse=True)
+def _on_a_terminal() -> Iterator[None]:
+    """Let Ctrl-C do what it does in a terminal; without one, workers may inherit to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    "name", ["threads", *(pytest.param(name, marks=slow) for name in ("processes", "dask"))]
+)
 def test_all_engines_store_the_same_bytes(name: str, store: Store, tmp_path: Path) -> None:
     """Short units are handed out several at a time."""
     units = [*small("pm").repeats(0, 60), *small("dom2").repeats(0, 20)]

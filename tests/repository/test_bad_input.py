@@ -214,7 +214,7 @@ def test_a_command_tells_a_mistake(
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
         status = int(end.code or 0)
     out, err = capsys.readouterr()
-    notes = (" per task (", "units: new code is compiled first")  # on the data, on a slow machine
+    notes = (" per task (", ": new code is compiled first")  # on the data, on a slow machine
     told = [line for line in err.splitlines() if not any(note in line for note in notes)]
     _names_the_same("\n".join(told).replace(str(folder), "<own>"), case["says"])
     assert status == WRONG_USE

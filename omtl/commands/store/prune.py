@@ -23,6 +23,8 @@ def run(options: argparse.Namespace) -> None:
     """Remove the units."""
     from omtl.compute.exchange import prune
     from omtl.compute.store import Store
+    from omtl.util.screen import plural
 
     gone, stay = prune(Store.default(), options.only_count)
-    print(f"{gone} units {'would be removed' if options.only_count else 'removed'}, {stay} kept")
+    removed = "would be removed" if options.only_count else "removed"
+    print(f"{plural(gone, 'unit')} {removed}, {stay} kept")

@@ -18,7 +18,9 @@ def run(options: argparse.Namespace) -> None:
     """Import the units."""
     from omtl.compute.exchange import archive_at, pull
     from omtl.compute.store import Store
+    from omtl.util.screen import plural
 
     with archive_at(options.archive) as path:
         done = pull(path, Store.default(), options.archive)
-    print(f"{done.units} units, {done.new} of them new; {done.ours} belong to the installed code")
+    units = plural(done.units, "unit")
+    print(f"{units}, {done.new} of them new; {done.ours} belong to the installed code")

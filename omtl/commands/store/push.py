@@ -38,6 +38,7 @@ def run(options: argparse.Namespace) -> None:
     from omtl.compute.store import CachedStore, Store
     from omtl.tables.cells import planned
     from omtl.tables.play import units_of
+    from omtl.util.screen import plural
 
     units, store = None, Store.default()
     if not options.tables:
@@ -51,4 +52,4 @@ def run(options: argparse.Namespace) -> None:
             for unit in units_of(planned(table, request), CachedStore(store), every=True)
         ]
     count = push(units, store, options.archive)
-    print(f"written: {options.archive} ({count} units)")
+    print(f"written: {options.archive} ({plural(count, 'unit')})")
