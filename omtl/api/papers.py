@@ -18,6 +18,7 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
 from omtl.tables.plan import describe, descriptions
 from omtl.util import user_folder
+from omtl.util.code import syntax_tree
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import added_module, extension_of
 from omtl.util.user_folder import module_in, own_folder
@@ -174,7 +175,7 @@ def _of_learner(path: str) -> str:
     """Return the first sentence of a learner's docstring, without importing the learner."""
     module, _, name = path.rpartition(".")
     file = module_in(PACKAGE.parent, module) if module.startswith("omtl.") else added_module(module)
-    for node in ast.parse(file.read_text(encoding="utf-8")).body if file else ():
+    for node in syntax_tree(file.read_text(encoding="utf-8")).body if file else ():
         if isinstance(node, ast.ClassDef) and node.name == name:
             return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
     return ""

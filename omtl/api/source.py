@@ -6,7 +6,6 @@ one, with everything of its module that it names.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import linecache
 import sys
@@ -15,6 +14,7 @@ from symtable import SymbolTable, symtable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from omtl.util.code import syntax_tree
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.user_folder import make_importable, written_folder
@@ -90,7 +90,7 @@ def _source_of(defined: Any) -> tuple[str, Mapping[str, Any]]:
     functions = [one for one in (defined, *vars(defined).values()) if isinstance(one, FunctionType)]
     for one in functions:
         text = "".join(linecache.getlines(one.__code__.co_filename))
-        for node in reversed(ast.parse(text).body):  # the last definition counts
+        for node in reversed(syntax_tree(text).body):  # the last definition counts
             if getattr(node, "name", None) == defined.__name__:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
                 return "\n".join(text.splitlines()[first - 1 : node.end_lineno]), one.__globals__

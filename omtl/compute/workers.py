@@ -175,7 +175,12 @@ class Dask(Cluster):
             self.client = Client(self._address, timeout=ANSWER)
         else:
             dashboard = f"{LOOPBACK}:0"
-            workers = LocalCluster(self._jobs, 1, host=LOOPBACK, dashboard_address=dashboard)
+            workers = LocalCluster(
+                n_workers=self._jobs,
+                threads_per_worker=1,
+                host=LOOPBACK,
+                dashboard_address=dashboard,
+            )
             atexit.register(workers.close)
             self.client = Client(workers)
             self.client.run(ignore_interrupts)  # Ctrl-C is for this process

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from omtl.util.code import syntax_tree
 from omtl.util.paths import PACKAGE
 
 Values = tuple[str, Callable[[float], bool]]
@@ -198,7 +199,7 @@ def declared_entries() -> dict[str, Entry]:
     """
     found = {}
     for path in sorted((PACKAGE / "learners").glob("*.py")):
-        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+        for each in syntax_tree(path.read_text(encoding="utf-8")).body:
             if isinstance(each, ast.ClassDef) and _is_learner(each):
                 found[each.name] = declared_entry(path.stem, ast.get_docstring(each) or "")
     return found

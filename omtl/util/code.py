@@ -21,7 +21,6 @@ from omtl.util.providers import extension_module
 from omtl.util.user_folder import module_in, own_folder
 
 _PARSING = threading.Lock()
-"""Python 3.11 counts the depth of trees for all threads together: two at a time may fail."""
 
 MOST_KEPT = 1000
 """Number of texts, of former versions mostly, above which the file of parsed ones is begun anew."""
@@ -132,10 +131,19 @@ def _kept_parses(path: Path | None) -> dict[str, tuple[list[str], str]]:
     return {}
 
 
+def syntax_tree(text: str, file: str = "<unknown>") -> ast.Module:
+    """Return the syntax tree of a module's text; SyntaxError if it has none.
+
+    One thread at a time: Python 3.11 counts the depth of trees for all threads together, and two
+    that parse at once may fail.
+    """
+    with _PARSING:
+        return ast.parse(text, file)
+
+
 def _imports_and_code(text: str, file: str, package: str) -> tuple[list[str], str]:
     """Return what a module imports, and the hash of its code."""
-    with _PARSING:
-        tree = ast.parse(text, file)
+    tree = syntax_tree(text, file)
     code = ast.dump(_without_docstrings(tree)).encode()
     return _imports_of(tree, package), hashlib.sha256(code).hexdigest()
 

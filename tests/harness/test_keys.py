@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,18 @@ def test_a_module_of_a_package_counts_by_its_version() -> None:
     """By that of its package; the project's own counts by its code."""
     assert code_of("yaml.nodes").packages == {"yaml"}
     assert code_of("omtl.experiment.playing").packages <= PACKAGES.keys()
+
+
+def test_threads_may_parse_at_the_same_time() -> None:
+    """Where memory is reclaimed by Python code, as on Dask, Python 3.11 itself fails at that."""
+    text = (ROOT / "omtl/sklearn/parameters.py").read_text(encoding="utf-8")
+    gc.callbacks.append(switch := lambda *_: sum(range(50)))
+    try:
+        with ThreadPool(8) as pool:
+            trees = pool.map(code.syntax_tree, [text] * 400)
+    finally:
+        gc.callbacks.remove(switch)
+    assert len({len(tree.body) for tree in trees}) == 1
 
 
 @pytest.mark.parametrize(
