@@ -323,6 +323,35 @@ def test_a_board_is_like_another() -> None:
     assert (whole.folder, own.folder) == ("board", "board/lifelong")
 
 
+def test_a_board_shows_other_metrics_beside_its_own(tmp_path: Path) -> None:
+    """Task after task, one model for all carries over what it learnt, and models apart nothing."""
+    board = BoardPlan("transfer", learners=("pm", "pm_pooled"), data=("random_walk",), repeats=1)
+    assert board.config["grids"] == BoardPlan().config["grids"]  # by way of the board lifelong
+    ranked = make_board(board, SERIAL, Store(tmp_path)).ranking.set_index("algorithm")
+    ways = ["forward_transfer", "backward_transfer"]
+    assert ranked.loc["pm", ways].tolist() == [0.0, 0.0]
+    assert ranked.loc["pm_pooled", ways[0]] > 0.05
+
+
+def test_a_board_of_networks(tmp_path: Path) -> None:
+    """A learner on a network enters on each; a ring of nodes with two links sends less than all."""
+    board = BoardPlan(
+        board="networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1
+    )
+    made = make_board(board, SERIAL, Store(tmp_path / "store"))
+    sent = made.cells.set_index("label")["sent"]
+    m, d = 8, 50
+    assert sent["DOM-I (full)"] == m * (m - 1) * m * d
+    assert sent["DOM-I (grid)"] == 2 * 10 * m * d  # two rows of four nodes
+    assert sent["DOM-I (ring)"] == 2 * m * m * d
+    assert sent["OGD"] == 0
+    assert made.ranking.set_index("label")["sent"].to_dict() == sent.to_dict()
+    assert made.cells.set_index("label")["mean"].nunique() == 4
+    write_board(made, tmp_path / board.folder)
+    asked = BoardPlan(board="networks", learners=("dom1",))
+    assert len(from_results(asked, tmp_path).ranking) == 3
+
+
 KEPT = ROOT / "results" / "board"
 
 
