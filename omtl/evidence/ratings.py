@@ -33,8 +33,8 @@ STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
 RESAMPLES = 1000
 """Of the bootstrap of a rating."""
 
-CUT_OFF = 0.5
-"""The grid of a learner with a larger share of its choices at an edge is marked as cut off."""
+MARKS = {"cut off": 0.5, "narrow": 0.1}
+"""What a grid is marked as with more than a share of its learner's choices at an edge."""
 
 SHARING = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")
 """A row for each family, data set and what the sharing learner stands beside.
@@ -211,7 +211,8 @@ def ranking(
     table["data_sets"] = np.sum([~np.isnan(one[:, 0]) for one in values.values()], axis=0)
     table["points"] = about["points"]
     table = table.join(found.groupby("algorithm")[["edge", "ties", *more]].mean().round(3))
-    table["grid"] = np.where(table["edge"] > CUT_OFF, "cut off", "")
+    marked = [table["edge"] > share for share in MARKS.values()]
+    table["grid"] = np.select(marked, [*MARKS], "")
     table = table[table["data_sets"] > 0].rename_axis(None)
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 

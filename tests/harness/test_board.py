@@ -24,7 +24,7 @@ from omtl.evidence.board import (
 from omtl.evidence.compared_learners import curves_of
 from omtl.evidence.ratings import (
     CENTRE,
-    CUT_OFF,
+    MARKS,
     PRIOR,
     SCALE,
     count_sharing,
@@ -122,8 +122,8 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
     assert made.cells[["edge", "ties"]].stack().between(0.0, 1.0).all()
-    marked = made.ranking["edge"] > CUT_OFF
-    assert made.ranking["grid"].tolist() == ["cut off" if one else "" for one in marked]
+    for row in made.ranking.itertuples():
+        assert row.grid == next((word for word, most in MARKS.items() if row.edge > most), "")
     for row in made.cells.itertuples():
         curve = [float(rate) for rate in row.curve.split()]
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
