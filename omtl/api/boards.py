@@ -70,9 +70,11 @@ class Board(DisplayedResult):
     @property
     def view(self) -> View:
         """The ranking, the best first."""
+        last = ["edge", "ties", "time"]
         heads = ["", "learner", "Elo", "95% interval"]
         groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
-        heads += [*groups, "win", "tie", "loss", "data sets", "points", "edge", "ties", "time"]
+        more = [name for name in self.made.board.more if name in self.ranking]
+        heads += [*groups, *more, "win", "tie", "loss", "data sets", "points", *last]
         rows = []
         for place, row in enumerate(self.ranking.to_dict("records"), start=1):
             ratio = self.made.ratios.get(row["algorithm"])
@@ -81,6 +83,7 @@ class Board(DisplayedResult):
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
                     *(f"{row[name]:.0f}" for name in groups),
+                    *(f"{row[name]:.4g}" for name in more),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
                     f"{_share(row['edge'])} {row['grid']}".strip(),

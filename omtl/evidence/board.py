@@ -22,7 +22,7 @@ from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import costs_on_the_way, plays_a_path
-from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.tables.scoring import choose_points, numbers_at
@@ -48,6 +48,9 @@ CELLS = (
 
 SECONDS = "seconds"
 """The column that is kept apart, in ``times.csv``."""
+
+SENT = "sent"
+"""The column of numbers sent in a round, on a board that says what learners send."""
 
 TEXTS = ("values", "chosen", "stream", "why", "curve")
 """Columns that are empty where there is nothing to say."""
@@ -79,7 +82,12 @@ class BoardPlan:
     def config(self) -> Mapping[str, Any]:
         """The config of the group ``board``, with what it leaves to the one that it is `like`."""
         own = load_option("board", self.board)
-        return {**load_option("board", own["like"]), **own} if "like" in own else own
+        return {**BoardPlan(own["like"]).config, **own} if "like" in own else own
+
+    @property
+    def more(self) -> list[str]:
+        """What is shown besides: other metrics, and how much is sent on networks."""
+        return [*self.config.get("beside", ()), *([SENT] if "sends" in self.config else [])]
 
     @property
     def folder(self) -> str:
@@ -101,22 +109,36 @@ class BoardPlan:
 
     @cached_property
     def entrants(self) -> list[str]:
-        """The learners: those that are not left out, and have what the protocols need."""
-        known = options("algorithm")
-        if self.learners:
-            return [choose("algorithm", name, known) for name in dict.fromkeys(self.learners)]
-        named = [name for name in known if name not in self.config["no_entrant"]]
-        alike = {str(self.config["data"].get(name, {}).get("with")): name for name in self.datasets}
-        for dataset in alike.values():
-            named = baselines(self.composed(dataset).protocol, named)
-        return sorted(named)
+        """The learners: the board's, or those that it leaves in and that have what is needed.
+
+        Where it has several networks, a learner on a network enters on each: ``dom1@ring``.
+        """
+        known, asked = options("algorithm"), self.learners or self.config.get("entrants", ())
+        named = [choose("algorithm", name, known) for name in dict.fromkeys(asked)]
+        if not named:
+            named = sorted(name for name in known if name not in self.config["no_entrant"])
+            about = {name: self.config["data"].get(name, {}) for name in self.datasets}
+            for dataset in {str(one.get("with")): name for name, one in about.items()}.values():
+                named = baselines(self.composed(dataset).protocol, named)
+        return [entrant for name in named for entrant in self._on_networks(name)]
+
+    def _on_networks(self, name: str) -> list[str]:
+        if len(self.networks) < 2 or not AlgorithmSpec.named(name).networked:
+            return [name]
+        return [f"{name}@{network}" for network in self.networks]
+
+    @property
+    def networks(self) -> list[str]:
+        """The networks on which learners play, one or several."""
+        asked = self.config["network"]
+        return [asked] if isinstance(asked, str) else list(asked)
 
     def overrides(self, dataset: str) -> list[str]:
         """Return how a data set is played, as words of ``omtl run``."""
         about = self.config["data"].get(dataset, {})
         words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
         words += [f"+protocol.share={about['share']}"] if "share" in about else []
-        words += [f"network={self.config['network']}", f"selection={self.config['selection']}"]
+        words += [f"network={self.networks[0]}", f"selection={self.config['selection']}"]
         return [*words, f"repeats={self.n_repeats}", f"seed={self.seed}"]
 
     def composed(self, dataset: str) -> ComposedRun:
@@ -125,14 +147,17 @@ class BoardPlan:
             self._composed[dataset] = composed(self.overrides(dataset))
         return self._composed[dataset]
 
-    def experiment(self, dataset: str, algorithm: str) -> Experiment:
+    def experiment(self, dataset: str, entrant: str) -> Experiment:
         """Return a cell's experiment."""
-        spec = tuned(algorithm, self.config["grids"])
-        return replace(self.composed(dataset), algorithm=spec).experiment
+        name, _, network = entrant.partition("@")
+        played = replace(self.composed(dataset), algorithm=tuned(name, self.config["grids"]))
+        if network:
+            played = replace(played, network=NetworkSpec.named(network))
+        return played.experiment
 
-    def grid_words(self, algorithm: str) -> list[str]:
+    def grid_words(self, entrant: str) -> list[str]:
         """Return the board's grid of a learner, as words of ``omtl run``."""
-        grid = self.config["grids"].get(algorithm, {})
+        grid = self.config["grids"].get(entrant.partition("@")[0], {})
         return [f"'algorithm.{name}=[{','.join(map(str, grid[name]))}]'" for name in grid]
 
     @cached_property
@@ -236,7 +261,8 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
     """Return a row for each learner on each data set (`CELLS`), from the store.
 
     A repeat in which the chosen point diverged has the metric's worst number. The last columns
-    have the seconds of the whole grid in the fastest repeat, and the ``bytes`` of a state.
+    have the seconds of the whole grid in the fastest repeat, the ``bytes`` of a state, and what the
+    board shows besides (`BoardPlan.more`).
     """
     rows = []
     for (dataset, algorithm), units in board.units.items():
@@ -255,7 +281,12 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
             values, chosen = scored_repeats(board, dataset, experiment, results)
             rule = board.composed(dataset).selection
             curves = curves_of(results, chosen, rule)
-            row |= audit_choices(results, experiment, rule) | {
+            row |= audit_choices(results, experiment, rule)
+            for name in board.config.get("beside", ()):
+                row[name] = numbers_at(results, chosen, name, rule).mean()
+            if SENT in board.more:
+                row[SENT] = numbers_sent(board, units[0])
+            row |= {
                 "mean": values.mean(),
                 "std": values.std(ddof=1) if values.size > 1 else np.nan,
                 "values": " ".join(f"{value:.10g}" for value in values),
@@ -266,13 +297,27 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
                 "bytes": state_bytes(units[0]),
             }
         rows.append(row)
-    return as_cells(rows, SECONDS, "bytes").astype({"bytes": "Int64"})
+    return as_cells(rows, SECONDS, "bytes", *board.more).astype({"bytes": "Int64"})
 
 
 def as_cells(rows: Sequence[Mapping[str, Any]], *more: str) -> pd.DataFrame:
     """Return rows of cells and more columns, with nothing where a text is lacking."""
     texts = dict.fromkeys(TEXTS, "")
     return pd.DataFrame([texts | dict(row) for row in rows], columns=[*CELLS, *more])
+
+
+def numbers_sent(board: BoardPlan, unit: Unit) -> float:
+    """Return how many numbers are sent in a round, by what the board says of a learner.
+
+    On a network it is said of each link in each direction, otherwise of each task's node.
+    """
+    setting, sends = setting_of(unit), board.config["sends"]
+    n_tasks, n_features = len(setting.tasks.names), setting.tasks.X.shape[1]
+    others = setting.mixing - np.diag(np.diag(setting.mixing))
+    links = np.count_nonzero(others) if unit.network else n_tasks
+    sizes = pd.DataFrame({"tasks": [n_tasks], "features": [n_features]})
+    each: Any = sizes.eval(f"0 * tasks + {sends.get(unit.algorithm.name, sends['others'])}")
+    return float(links * each.item())
 
 
 def state_bytes(unit: Unit) -> int:

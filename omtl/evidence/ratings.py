@@ -33,8 +33,8 @@ STEPS, LONGEST, TOLERANCE = 100, 2.0, 1e-10
 RESAMPLES = 1000
 """Of the bootstrap of a rating."""
 
-CUT_OFF = 0.5
-"""The grid of a learner with a larger share of its choices at an edge is marked as cut off."""
+MARKS = {"cut off": 0.5, "narrow": 0.1}
+"""What a grid is marked as with more than a share of its learner's choices at an edge."""
 
 SHARING = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")
 """A row for each family, data set and what the sharing learner stands beside.
@@ -167,7 +167,9 @@ def resampled(battles: Sequence[np.ndarray], n: int, rng: np.random.Generator) -
     return elo(np.array(found))
 
 
-def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
+def ranking(
+    found: pd.DataFrame, metric: str, seed: int = 0, more: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return one row per learner, with the highest rating first.
 
     Ratings are relative to the learners in `found`; ``low`` and ``high`` are the ends of the 95%
@@ -182,6 +184,8 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
         The metric that decides battles.
     seed : int
         Seed of the bootstrap.
+    more : sequence of str
+        Further columns, of which the mean over data sets is shown.
     """
     values = {name: METRICS[metric].sign * one for name, one in numbers(found)[1].items()}
     if not values:
@@ -206,8 +210,9 @@ def ranking(found: pd.DataFrame, metric: str, seed: int = 0) -> pd.DataFrame:
     table = about[["algorithm", "label"]].assign(**rated).round(digits)
     table["data_sets"] = np.sum([~np.isnan(one[:, 0]) for one in values.values()], axis=0)
     table["points"] = about["points"]
-    table = table.join(found.groupby("algorithm")[["edge", "ties"]].mean().round(3))
-    table["grid"] = np.where(table["edge"] > CUT_OFF, "cut off", "")
+    table = table.join(found.groupby("algorithm")[["edge", "ties", *more]].mean().round(3))
+    marked = [table["edge"] > share for share in MARKS.values()]
+    table["grid"] = np.select(marked, [*MARKS], "")
     table = table[table["data_sets"] > 0].rename_axis(None)
     return table.sort_values(["elo", "algorithm"], ascending=[False, True], ignore_index=True)
 

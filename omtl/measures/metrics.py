@@ -79,19 +79,14 @@ def ace(arrays: Arrays, point: int, task: int | None) -> float:
     return float(np.mean(100.0 * arrays["mistakes"][point, had] / arrays["examples"][had]))
 
 
-def auc(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the area under the ROC curve on held-out examples, averaged over the tasks.
+def mean_of(name: str) -> Callable[[Arrays, int, int | None], float]:
+    """Return the metric that averages an array over the tasks for which it is defined."""
 
-    A task whose held-out examples have a single class is left out.
-    """
-    areas = arrays["auc"][point]
-    return float(np.nanmean(areas) if task is None else areas[task])
+    def of(arrays: Arrays, point: int, task: int | None) -> float:
+        each = arrays[name][point]
+        return float(np.nanmean(each) if task is None else each[task])
 
-
-def test_absolute(arrays: Arrays, point: int, task: int | None) -> float:
-    """Return the mean of the tasks' mean absolute errors on held-out examples."""
-    errors = arrays["test_absolute"][point]
-    return float(np.mean(errors) if task is None else errors[task])
+    return of
 
 
 def total_of(name: str) -> Callable[[Arrays, int, int | None], float]:
@@ -174,7 +169,11 @@ METRICS = {
         ),
         Metric("error", "%", error, COUNTS, worst=100.0),
         Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
-        Metric("auc", "", auc, ("auc",), scale=lacking(1.0), **HIGHER),
+        Metric("auc", "", mean_of("auc"), ("auc",), scale=lacking(1.0), **HIGHER),
+        *(
+            Metric(f"{way}_transfer", "", mean_of(way), (way,), scale=absolute, **HIGHER)
+            for way in ("forward", "backward")
+        ),
         Metric(
             *("accuracy", "%", share_of(*TESTED, times=100.0), TESTED),
             scale=lacking(100.0),
@@ -184,7 +183,7 @@ METRICS = {
         Metric("wrong", "", share_of(*COUNTS), COUNTS, worst=1.0),
         Metric("absolute_error", "", share_of(*REAL[0]), REAL[0]),
         Metric("square_error", "", share_of(*REAL[1]), REAL[1]),
-        Metric("test_absolute_error", "", test_absolute, ("test_absolute",)),
+        Metric("test_absolute_error", "", mean_of("test_absolute"), ("test_absolute",)),
         Metric(
             *("correlation", "", correlation, ("correlation",)),
             ranked=False,

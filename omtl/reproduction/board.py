@@ -86,7 +86,7 @@ def make_board(
 
 def _ranked(found: pd.DataFrame, board: BoardPlan) -> tuple[pd.DataFrame, list[str]]:
     """Return the ranking, and notes on its order."""
-    ranked = ranking(found, board.config["metric"], board.seed)
+    ranked = ranking(found, board.config["metric"], board.seed, board.more)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
@@ -115,12 +115,17 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
         for name in asked:
-            choose(f"{column} of the board", name, sorted(set(found[column])))
+            choose(f"{column} of the board", name, sorted({*found[column].map(_name)}))
         if asked:
-            tables = [t[t[column].isin(asked)] if column in t else t for t in tables]
+            tables = [t[t[column].map(_name).isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
     ranked, of_order = _ranked(found, board)
     return BoardResult(board, found, ranked, seconds, data, [*notes, *of_order])
+
+
+def _name(entrant: str) -> str:
+    """Return the name of an entrant's config: ``dom1`` of ``dom1@ring``."""
+    return entrant.partition("@")[0]
 
 
 def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:

@@ -100,7 +100,7 @@ def spoilt(module: str, arrays: dict[str, np.ndarray]) -> Iterator[dict[str, np.
         if not kind.is_optional:
             yield {other: one for other, one in arrays.items() if other != name}
         if kind.low > -LARGEST:
-            yield arrays | {name: array - 1 - array.max()}
+            yield arrays | {name: array - 1 + kind.low - np.nanmax(array)}
         if array.dtype.kind == "f":
             yield arrays | {name: np.full_like(array, np.inf)}
         else:

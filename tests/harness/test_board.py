@@ -24,7 +24,7 @@ from omtl.evidence.board import (
 from omtl.evidence.compared_learners import curves_of
 from omtl.evidence.ratings import (
     CENTRE,
-    CUT_OFF,
+    MARKS,
     PRIOR,
     SCALE,
     count_sharing,
@@ -122,8 +122,8 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
     assert made.cells[["edge", "ties"]].stack().between(0.0, 1.0).all()
-    marked = made.ranking["edge"] > CUT_OFF
-    assert made.ranking["grid"].tolist() == ["cut off" if one else "" for one in marked]
+    for row in made.ranking.itertuples():
+        assert row.grid == next((word for word, most in MARKS.items() if row.edge > most), "")
     for row in made.cells.itertuples():
         curve = [float(rate) for rate in row.curve.split()]
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
@@ -321,6 +321,35 @@ def test_a_board_is_like_another() -> None:
     assert own.config["grids"] == whole.config["grids"]
     assert own.composed("landmine").protocol.name == "lifelong"
     assert (whole.folder, own.folder) == ("board", "board/lifelong")
+
+
+def test_a_board_shows_other_metrics_beside_its_own(tmp_path: Path) -> None:
+    """Task after task, one model for all carries over what it learnt, and models apart nothing."""
+    board = BoardPlan("transfer", learners=("pm", "pm_pooled"), data=("random_walk",), repeats=1)
+    assert board.config["grids"] == BoardPlan().config["grids"]  # by way of the board lifelong
+    ranked = make_board(board, SERIAL, Store(tmp_path)).ranking.set_index("algorithm")
+    ways = ["forward_transfer", "backward_transfer"]
+    assert ranked.loc["pm", ways].tolist() == [0.0, 0.0]
+    assert ranked.loc["pm_pooled", ways[0]] > 0.05
+
+
+def test_a_board_of_networks(tmp_path: Path) -> None:
+    """A learner on a network enters on each; a ring of nodes with two links sends less than all."""
+    board = BoardPlan(
+        board="networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1
+    )
+    made = make_board(board, SERIAL, Store(tmp_path / "store"))
+    sent = made.cells.set_index("label")["sent"]
+    m, d = 8, 50
+    assert sent["DOM-I (full)"] == m * (m - 1) * m * d
+    assert sent["DOM-I (grid)"] == 2 * 10 * m * d  # two rows of four nodes
+    assert sent["DOM-I (ring)"] == 2 * m * m * d
+    assert sent["OGD"] == 0
+    assert made.ranking.set_index("label")["sent"].to_dict() == sent.to_dict()
+    assert made.cells.set_index("label")["mean"].nunique() == 4
+    write_board(made, tmp_path / board.folder)
+    asked = BoardPlan(board="networks", learners=("dom1",))
+    assert len(from_results(asked, tmp_path).ranking) == 3
 
 
 KEPT = ROOT / "results" / "board"
