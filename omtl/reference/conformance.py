@@ -238,9 +238,11 @@ def a_grid_plays_as_its_points(learner: Any) -> str:
     if len(points) == 1:
         return "it has no hyper-parameter to vary"
     case = problem((12, 12, 12))
-    for one in (case, case.with_rows(sparse.csr_array(case.tasks.X))):
+    sharing = [point for point in points if can_share(point)]
+    cases = [case, case.with_rows(sparse.csr_array(case.tasks.X))]
+    for one in cases if sharing else cases[:1]:
         given = examples_of(one.tasks), one.stream, one.shape
-        for grid in points, [point for point in points if can_share(point)]:
+        for grid in points, sharing:
             for point, (trace, found) in zip(grid, play_points(grid, *given), strict=True):
                 alone, state = play(point, *given)
                 expected = alone._asdict() | findings(point, state)

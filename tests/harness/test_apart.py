@@ -25,7 +25,6 @@ from omtl.util import user_folder
 from omtl.util.paths import ROOT
 
 BODIES = {
-    "loops": "while True: pass",
     "exits": "import sys; sys.exit(3)",
     "dies": "os._exit(7)",
     "crashes": "import ctypes; ctypes.string_at(0)",
@@ -41,7 +40,6 @@ BODIES = {
 """What updates of learners do, which is wrong in each but the last."""
 
 SAYS = {
-    "loops": "it did not finish within its limit of 25 seconds",
     "exits": "its code asked Python to exit (status 3)",
     "dies": "its process exited with status 7",
     "crashes": "its process was killed by SIGSEGV",
@@ -70,7 +68,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "mine"
     folder.mkdir()
     text = "import os, time\nimport numpy as np\n"
-    text += "".join(LEARNER.format(name=name, body=body) for name, body in BODIES.items())
+    bodies = BODIES | {"loops": "while True: pass"}
+    text += "".join(LEARNER.format(name=name, body=body) for name, body in bodies.items())
     name = f"learners_{tmp_path.name}".replace("-", "_")
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.setenv(user_folder.VARIABLE, str(folder))
@@ -92,15 +91,17 @@ def limited(backend: str, **limits: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["threading", "processes"])
+@pytest.mark.parametrize(
+    ("backend", "names"), [("threading", [*BODIES]), ("processes", ["dies", "well"])]
+)
 def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
-    backend: str, mine: Path, store: Store
+    backend: str, names: list[str], mine: Path, store: Store
 ) -> None:
     """The other units have the bits of a run without it, and the store has them whole."""
-    bad = [unit_of(mine.stem, name) for name in BODIES]
+    bad = [unit_of(mine.stem, name) for name in names]
     good = small("pm").repeats(0, 4)
-    units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair]
-    limits = limited(backend, unit_seconds=25, unit_mib=1200)
+    units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair] + good
+    limits = limited(backend, unit_seconds=120, unit_mib=1200)
     outcome = engine.run_units(units, store, limits, quiet=True)
     for unit in bad:
         name = unit.algorithm.name
@@ -115,6 +116,15 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
         assert stored is not None
         for name, array in compute(unit).arrays.items():
             np.testing.assert_array_equal(array, stored.arrays[name])
+
+
+def test_what_does_not_end_is_stopped(mine: Path, store: Store) -> None:
+    """At its limit of time."""
+    unit = unit_of(mine.stem, "loops")
+    outcome = engine.run_units([unit], store, limited("threading", unit_seconds=3), quiet=True)
+    reason = outcome.failed[unit.key].reason
+    assert "it did not finish within its limit of 3 seconds" in reason
+    assert reason.startswith(unit.name)
 
 
 def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store: Store) -> None:

@@ -24,8 +24,9 @@ from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
 
+FAST = [f"{paper}/as_published" for paper in ("aklo", "amtl", "dom", "omtrsl", "pfmtl")]
 READINGS = [
-    pytest.param(name, marks=[] if name.endswith("/as_published") else [pytest.mark.deep])
+    pytest.param(name, marks=[] if name in FAST else [pytest.mark.deep])
     for name in options("reading")
     if Reading.named(name).answers
 ]

@@ -31,9 +31,6 @@ from omtl.util.code import (
 from omtl.util.paths import ROOT
 
 PLAY = """
-import json, sys
-from omtl.experiment.playing import compute
-from omtl.experiment.unit import Unit
 import json, pickle, sys
 from omtl.experiment.playing import compute
 unit = pickle.load(sys.stdin.buffer)
@@ -75,16 +72,13 @@ UNITS: dict[str, Any] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNITS)
 def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
-    """Each module of the project that is loaded to compute it counts, or it is said why not.
-
-    Its compiled code is kept apart: what is kept of other learners would load those.
-    """
+    """Each module of the project that is loaded to compute it counts, or it is said why not."""
     unit: Unit = UNITS[name](tmp_path)
     played = subprocess.run(
         [sys.executable, "-c", PLAY, *code.PACKAGES],
         input=pickle.dumps(unit),
         cwd=ROOT,
-        env={**os.environ, "OMTL_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)},
+        env={**os.environ, "OMTL_HOME": str(tmp_path)},
         capture_output=True,
         timeout=250,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -27,13 +28,14 @@ from omtl.reproduction.submission import (
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
-DATA = ("opposed_tasks", "joining_tasks")
+BOARD = BoardPlan(learners=("pm",), data=("opposed_tasks", "joining_tasks"), repeats=2)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """A store of this module."""
-    return Store(tmp_path_factory.mktemp("store"))
+def honest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The text of a submission that is true."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    return json.dumps(replayed_submission(BOARD, SERIAL, store))
 
 
 @pytest.fixture
@@ -99,10 +101,9 @@ def test_submitted_code_does_not_decide_about_itself(
         assert not (tmp_path / "lies").exists()
 
 
-def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forged_numbers_are_found(honest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a third of the numbers, in nearly every draw; honest ones pass in all."""
-    board = BoardPlan(learners=("pm",), data=DATA, repeats=2)
-    content = replayed_submission(board, SERIAL, store)
+    content = json.loads(honest)
     cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
     whole = {**content, "cells": cells}
 
@@ -113,7 +114,7 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("omtl.reproduction.replay._replayed_number", compare)
     monkeypatch.setattr("omtl.reproduction.replay.Apart", lambda *_, **__: Mock())
-    assert all(are_same(replay_sample(whole, board, seed)) for seed in range(100))
+    assert all(are_same(replay_sample(whole, BOARD, seed)) for seed in range(100))
     rng = np.random.default_rng(0)
     passed = 0
     for seed in range(1000):
@@ -122,7 +123,7 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
             values = np.array(cell["values"].split(), dtype=object)
             values[rng.random(values.size) < 1 / 3] = "1"
             forged.append({**cell, "values": " ".join(values)})
-        passed += are_same(replay_sample({**content, "cells": forged}, board, seed))
+        passed += are_same(replay_sample({**content, "cells": forged}, BOARD, seed))
     assert passed < 10
 
 
@@ -141,11 +142,10 @@ def test_forged_numbers_are_found(store: Store, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_a_wrong_submission_is_refused(
-    store: Store, tmp_path: Path, change: dict[str, Any], message: str
+    honest: str, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     """In a sentence that names the file."""
-    board = BoardPlan(learners=("pm",), data=DATA, repeats=2)
-    content = replayed_submission(board, SERIAL, store)
+    content = json.loads(honest)
     content["cells"][0] |= change
     hand_in(content, tmp_path / "pm.json")
     with pytest.raises(UserError, match=re.escape(message)):
@@ -171,10 +171,11 @@ def test_files_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None
     assert not [*tmp_path.rglob("mine.py")]
 
 
-def test_a_replay_finds_what_differs(store: Store) -> None:
+def test_a_replay_finds_what_differs(honest: str) -> None:
     """Also where the hash was made anew; and what has changed since is told apart."""
-    board = BoardPlan(learners=("pm",), data=("opposed_tasks",), repeats=2)
-    content = replayed_submission(board, SERIAL, store)
+    content = json.loads(honest)
+    content["cells"] = content["cells"][:1]
+    board = replace(BOARD, data=("opposed_tasks",))
     assert are_same(replay_sample(content, board, 0))
     content["cells"][0]["values"] = "1 1"
     replays = replay_sample(content, board, 0)

@@ -270,11 +270,10 @@ def test_arguments_may_have_any_names() -> None:
 
 def test_a_learner_is_compared_with_its_reference() -> None:
     """Where it names one; what differs is an example and both scores."""
-    at = next(n for n, check in enumerate(CHECKS) if check.look is conformance.is_its_reference)
-    assert [list(look_at(one))[at].result for one in (OddNames(), Referred())] == [PASS, PASS]
-    found = list(look_at(Misquoted()))[at]
-    assert found.result == FAIL
-    assert "its reference differs: example" in found.why
+    assert conformance.is_its_reference(OddNames()) == "it names no reference"
+    assert conformance.is_its_reference(Referred()) == ""
+    with pytest.raises(conformance.BrokenRule, match="its reference differs: example"):
+        conformance.is_its_reference(Misquoted())
 
 
 def step_without_beta(eta):
@@ -288,5 +287,6 @@ class Undeclared(ROMPGD):
 
 
 def test_a_grid_that_shares_what_differs_is_found() -> None:
-    """PlayedLine alone, each point is right; played together, they are not."""
-    assert broken(Undeclared(0.1, 0.01, 0.1, 0.1)) == ["a_grid_plays_as_its_points"]
+    """Played alone, each point is right; played together, they are not."""
+    with pytest.raises(conformance.BrokenRule, match="differs when it is played in a grid"):
+        conformance.a_grid_plays_as_its_points(Undeclared(0.1, 0.01, 0.1, 0.1))

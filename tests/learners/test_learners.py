@@ -18,12 +18,10 @@ from learner_cases import (
     problem,
 )
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel import network as network_vectors
 from omtl.kernel import pulled
-from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners import dom
 from omtl.learners.coml import COML
@@ -31,13 +29,8 @@ from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.majority import Majority
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.reference.problems import recorded
+from omtl.reference.problems import recorded, traced
 from omtl.util.errors import UserError
-
-# Random small problems
-
-
-# Corners
 
 
 def lazy_ring(n_nodes: int) -> np.ndarray:
@@ -106,9 +99,6 @@ def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -
     np.testing.assert_array_equal(got.scores, 0.0)
 
 
-# Rules that all learners share
-
-
 every_learner = pytest.mark.parametrize("learner", VARIANTS, ids=repr)
 
 
@@ -132,9 +122,7 @@ def test_names_of_tasks_do_not_matter(learner: Any) -> None:
     )
     before, after = recorded(learner, case), recorded(learner, renamed)
     np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-9)
-    one, other = (
-        play(learner, examples_of(c.tasks), c.stream, c.shape)[0] for c in (case, renamed)
-    )
+    one, other = traced(learner, case), traced(learner, renamed)
     tied = tasks.task[stream.example[np.abs(before.scores) <= TOLERANCE]]
     ties = np.bincount(tied, minlength=4)
     assert np.all(np.abs(other.mistakes[new] - one.mistakes) <= ties)
@@ -173,7 +161,7 @@ def test_an_empty_row_is_not_learnt_from(learner: Any) -> None:
     got = recorded(learner, case)
     if not isinstance(learner, Majority):
         np.testing.assert_array_equal(got.scores[2:4], 0.0)
-    trace, _ = play(learner, examples_of(case.tasks), case.stream, case.shape)
+    trace = traced(learner, case)
     assert trace.updates.sum() == got.fired.sum() <= case.stream.example.size - 2
 
 

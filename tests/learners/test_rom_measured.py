@@ -38,8 +38,8 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
         m = case.shape.n_tasks
         own = np.diff(expected.own, prepend=0.0)
         shared = np.diff(expected.shared, prepend=0.0)
-        for this in (case, case.sparse):
-            for compiled in (True, False):
+        for compiled in (True, False):
+            for this in case.compiled_for if compiled else (case, case.sparse):
                 examples = examples_of(this.tasks)
                 got = objective.measure_objective(
                     learner, examples, this.stream, this.shape, compiled
@@ -57,7 +57,7 @@ def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
                     np.testing.assert_allclose(
                         got["checkpoint_proximity"], expected.proximities[at], rtol=1e-7, atol=1e-9
                     )
-                trace, _ = play(learner, examples, this.stream, this.shape)
+                trace, _ = play(learner, examples, this.stream, this.shape, compiled)
                 np.testing.assert_array_equal(got["mistakes"], trace.mistakes)
                 np.testing.assert_array_equal(got["checkpoint_mistakes"], trace.checkpoint_mistakes)
 

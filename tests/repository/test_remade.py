@@ -78,7 +78,10 @@ def test_statistics_are_those_of_the_published_repeats(
             assert_as_in_git(reproduce_statistics(table, asked), results)
 
 
-RECORDS = sorted(path.stem for path in (RESULTS / "readings").glob("*-table*[0-9].csv"))
+RECORDS = [
+    pytest.param(path.stem, marks=[pytest.mark.deep] if "tablefig" in path.stem else [])
+    for path in sorted((RESULTS / "readings").glob("*-table*[0-9].csv"))
+]
 
 
 @pytest.mark.parametrize("table", RECORDS)

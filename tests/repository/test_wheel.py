@@ -35,10 +35,10 @@ sys.meta_path.insert(0, Lacking())
 LIBRARY = """
 import os, numpy as np
 before = dict(os.environ)
-from omtl.sklearn import ROMPGD
+from omtl.sklearn import PassiveAggressive
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 5))
-model = ROMPGD(eta=0.1, gamma=0.1).fit(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100))
+model = PassiveAggressive().fit(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100))
 print(model.score(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100)) > 0.8)
 """
 
@@ -78,23 +78,25 @@ def python(
     return subprocess.run(
         [sys.executable, *words],
         cwd=here,
-        env=outside(installed, here / "cache", also),
+        env=outside(installed, installed.parent / "cache", also),
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What all journeys keep: compiled code and finished units."""
-    return tmp_path_factory.mktemp("home")
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
-def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "journey",
+    [
+        # The tutorial, whose commands are tested too, is the researcher's journey.
+        pytest.param(path, marks=[pytest.mark.deep] if path.stem == "researcher" else [])
+        for path in JOURNEYS
+    ],
+    ids=[path.stem for path in JOURNEYS],
+)
+def test_a_journey(journey: Path, installed: Path, tmp_path: Path) -> None:
     """A newcomer's commands, one after the other, in an empty folder: each one ends well."""
     program = tmp_path / "bin" / "omtl"
     program.parent.mkdir()
@@ -105,7 +107,7 @@ def test_a_journey(journey: Path, installed: Path, home: Path, tmp_path: Path) -
     done = subprocess.run(
         ["sh", "-x", str(journey)],
         cwd=here,
-        env=outside(installed, home)
+        env=outside(installed, installed.parent / "cache")
         | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from omtl.util.compile_cache import kept_in
+from omtl.util.compile_cache import kept_in, remove_damaged, seal
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -20,13 +23,24 @@ from omtl.data.streams import Tasks, lifelong
 from omtl.data.examples import examples_of
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from {module} import GradientDescent
+from omtl.learners.gradient import GradientDescent
 
 tasks = Tasks(np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]), np.array([0, 0, 1, 1]), ("a", "b"))
 stream = lifelong(tasks, np.random.default_rng(0))
 trace, state = play(GradientDescent(1.0), examples_of(tasks), stream, Shape(2, 4, np.eye(1)))
 print(trace.updates.tolist(), state.w.tolist())
 """
+
+PLACE = """
+import sys
+from omtl.util.compile_cache import CompiledFunction
+
+CompiledFunction._with = lambda self, kinds, _: sys.exit(print(self.for_classes(kinds)[1]))
+"""
+"""Prints the folder in which the compiled code would be, in place of playing."""
+
+FOREIGN = b"cos\nsystem\n(S'touch foreign'\ntR."
+"""Code that would run if it were read as compiled code."""
 
 
 class Checkout:
@@ -51,10 +65,10 @@ class Checkout:
         assert old in text
         path.write_text(text.replace(old, new), encoding="utf-8")
 
-    def play(self, module: str = "omtl.learners.gradient") -> str:
+    def play(self, script: str = PLAYED) -> str:
         """Play a stream in a process of its own, and return what it prints."""
         done = subprocess.run(
-            [sys.executable, "-W", "always::UserWarning", "-c", PLAYED.format(module=module)],
+            [sys.executable, "-W", "always::UserWarning", "-c", script],
             env=self.environment,
             cwd=self.folder,
             capture_output=True,
@@ -69,19 +83,34 @@ class Checkout:
         return {path: path.stat().st_mtime_ns for path in self.home.rglob("*.nb[ic]")}
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]:
+    """Return a copy of the package that was played once, and what it printed."""
+    checkout = Checkout(tmp_path_factory.mktemp("played"))
+    return checkout, checkout.play()
+
+
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    """Return a copy of the package."""
-    return Checkout(tmp_path)
+def checkout(played: tuple[Checkout, str]) -> Iterator[Checkout]:
+    """Return the copy, and give it its cache back."""
+    checkout, cache = played[0], played[0].home.parents[1]
+    saved = shutil.copytree(cache, cache.with_name("saved"))
+    yield checkout
+    shutil.rmtree(cache) if cache.is_dir() else cache.unlink()
+    saved.rename(cache)
 
 
-def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
+def test_an_edit_of_any_layer_is_compiled(tmp_path: Path) -> None:
     """What a product, a learner, a recorder or a loop now does is what is played."""
-    seen = [checkout.play()]
+    checkout = Checkout(tmp_path)
+    first = checkout.play()
     kept = checkout.files()
-    assert checkout.play() == seen[0]
+    assert checkout.play() == first
     assert checkout.files() == kept
     assert kept_in(checkout.home) == ["gradient"]
+    assert checkout.home.stat().st_mode & 0o777 == 0o700, "nobody else can write or read it"
+    assert not list(checkout.folder.rglob("*.nb[ic]"))
+    places = [checkout.play(PLACE + PLAYED)]
     for module, old, new in (
         ("kernel/products.py", "w[k] += a * x.rows.X", "w[k] += 2.0 * a * x.rows.X"),
         ("learners/gradient.py", "axpy(-s", "axpy(-3.0 * s"),
@@ -89,66 +118,75 @@ def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
         ("kernel/loop.py", "y = examples.y[i]", "y = -examples.y[i]"),
     ):
         checkout.edit(module, old, new)
-        seen.append(checkout.play())
-    assert len(set(seen)) == 5
+        places.append(checkout.play(PLACE + PLAYED))
+    assert len(set(places)) == 5
+    assert Path(places[0].strip()) in {path.parents[1] for path in kept}
+    (updates, w), (before, was) = (
+        [np.array(json.loads(part)) for part in said.replace("] [", "]\n[").splitlines()]
+        for said in (checkout.play(), first)
+    )
+    np.testing.assert_array_equal(updates, 2 * before)
+    np.testing.assert_allclose(w, -6.0 * was)
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign"])
-def test_damaged_code_is_compiled_again(checkout: Checkout, damage: str) -> None:
-    """Whatever happened to the files."""
-    first = checkout.play()
+@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign", "without its hash"])
+def test_damaged_files_are_removed(damage: str, tmp_path: Path) -> None:
+    """And the others are kept."""
+    sound, bad = tmp_path / "sound.nbc", tmp_path / "folder" / "bad.nbi"
+    bad.parent.mkdir()
+    for path in (sound, bad):
+        path.write_bytes(b"compiled code")
+    seal(tmp_path)
+    damaged = {"flipped": b"compileD code", "cut": b"compiled", "emptied": b"", "foreign": FOREIGN}
+    if damage in damaged:
+        bad.write_bytes(damaged[damage])
+    else:
+        bad.with_name("bad.nbi.sha256").unlink()
+    remove_damaged(tmp_path)
+    assert sound.exists()
+    assert not bad.exists()
+
+
+def test_damaged_code_is_compiled_again(played: tuple[Checkout, str], checkout: Checkout) -> None:
+    """And not run."""
     for path in checkout.files():
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 255
-        damaged = {
-            "flipped": bytes(content),
-            "cut": bytes(content[: len(content) // 3]),
-            "emptied": b"",
-            "foreign": b"cos\nsystem\n(S'touch foreign'\ntR.",
-        }
-        path.write_bytes(damaged[damage])
-    assert checkout.play() == first
+        path.write_bytes(FOREIGN)
+    assert checkout.play() == played[1]
     assert not (checkout.folder / "foreign").exists()
 
 
-def test_code_is_the_users_alone(checkout: Checkout) -> None:
-    """Nobody else can write or read it, and nothing is kept in the current folder."""
-    checkout.play()
-    assert checkout.home.stat().st_mode & 0o777 == 0o700
-    assert not list(checkout.folder.rglob("*.nb[ic]"))
-
-
-def test_code_that_came_with_a_folder_is_not_run(checkout: Checkout) -> None:
+def test_code_that_came_with_a_folder_is_not_run(
+    played: tuple[Checkout, str], checkout: Checkout
+) -> None:
     """Neither from the current folder, nor from a home in it; kept there, it would be run."""
-    first = checkout.play()
-    kept = checkout.files()
     homes = [checkout.folder / ".omtl" / "compiled", checkout.folder / ".omtl", checkout.folder]
     for home in homes:
-        for path in kept:
+        for path in checkout.files():
             foreign = home / path.relative_to(checkout.home)
             foreign.parent.mkdir(parents=True, exist_ok=True)
-            foreign.write_bytes(b"cos\nsystem\n(S'touch foreign'\ntR.")
-            seal = hashlib.sha256(foreign.read_bytes()).hexdigest()
-            foreign.with_name(f"{foreign.name}.sha256").write_text(seal)
+            foreign.write_bytes(FOREIGN)
+            digest = hashlib.sha256(FOREIGN).hexdigest()
+            foreign.with_name(f"{foreign.name}.sha256").write_text(digest)
     shutil.rmtree(checkout.home)
-    checkout.environment["OMTL_HOME"] = str(checkout.folder / ".omtl")
-    assert checkout.play() == first
+    environment = checkout.environment | {"OMTL_HOME": str(checkout.folder / ".omtl")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkout, "environment", environment)
+        assert checkout.play() == played[1]
     assert not (checkout.folder / "foreign").exists()
 
 
-def test_a_home_of_somebody_else_is_not_used(checkout: Checkout, tmp_path: Path) -> None:
-    """A link to another folder neither: what is in it is not read."""
-    checkout.home.parent.mkdir(parents=True)
-    (tmp_path / "elsewhere").mkdir()
-    checkout.home.symlink_to(tmp_path / "elsewhere")
-    assert "compiled code cannot be kept" in checkout.play()
-    assert not list((tmp_path / "elsewhere").iterdir())
-
-
-def test_without_a_home_it_compiles_in_memory(checkout: Checkout) -> None:
-    """With one warning."""
-    checkout.home.parent.parent.write_text("a file, not a folder")
+@pytest.mark.parametrize("home", ["a link", "a file"])
+def test_without_a_home_of_ones_own_it_compiles_in_memory(
+    home: str, played: tuple[Checkout, str], checkout: Checkout, tmp_path: Path
+) -> None:
+    """With one warning; what is in a folder that a link leads to is not read."""
+    if home == "a link":
+        shutil.rmtree(checkout.home)
+        checkout.home.symlink_to(tmp_path)
+    else:
+        shutil.rmtree(checkout.home.parents[1])
+        checkout.home.parents[1].write_text("a file, not a folder")
     said = checkout.play()
     assert said.count("compiled code cannot be kept") == 1
-    checkout.home.parent.parent.unlink()
-    assert said.startswith(checkout.play())
+    assert said.startswith(played[1])
+    assert not list(tmp_path.iterdir())
