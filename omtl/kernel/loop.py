@@ -16,12 +16,12 @@ its type, like a learner's rules. They pass on a running value, a number or a tu
 
 Each except `begin` returns the new value; `opened`, `learnt` and `closed` are optional.
 
-A stream may also arrive piece by piece (`follow_compiled`). Then the state, the current round and
-the rows that a learner may still read are kept between calls, so that examples may arrive one by
-one or in arrays of any size, bit-identical to playing them all at once. A round has at most one
-example of each task. It ends when all tasks have appeared, or when a task appears again. A learner
-may store indices of rows until the end of the next round; these rows are copied into a *window*:
-two slots per task, which rounds use alternately, and one for a row that is only scored.
+A stream may also arrive piece by piece (`omtl.kernel.one_example`). Then the state, the current
+round and the rows that a learner may still read are kept between calls, so that examples may arrive
+one by one or in arrays of any size, bit-identical to playing them all at once. A round has at most
+one example of each task. It ends when all tasks have appeared, or when a task appears again. A
+learner may store indices of rows until the end of the next round; these rows are copied into a
+*window*: two slots per task, which rounds use alternately, and one for a row that is only scored.
 """
 
 from __future__ import annotations
@@ -273,4 +273,3 @@ def follow_slowly(feed: Feed, batch: Batch, learns: bool, ends: bool, scores: np
 
 
 follow_inlined = inlined(follow_slowly)
-follow_compiled = loop(follow_slowly)

@@ -1,4 +1,4 @@
-"""One example at a time: a compiled call that finds the stream at an address.
+"""A stream continued by compiled calls that find it at an address: one example, or many.
 
 Numba unpacks a tuple of arrays again in each call, which takes ten times as long as learning from
 an example. A *box* keeps the unpacked form in memory; its address is a plain integer.
@@ -77,7 +77,15 @@ def words_of(value: Any) -> int:
 
 
 class Stream(NamedTuple):
-    """Everything that compiled code needs to continue a stream by one example."""
+    """Everything that compiled code needs to continue a stream by one example.
+
+    Parameters
+    ----------
+    feed : Feed
+    one : Batch
+        Where the example goes; a sparse one, only where its row begins and ends.
+    score : ndarray of shape (1,)
+    """
 
     feed: Feed
     one: Batch
@@ -126,26 +134,23 @@ def one_dense(box, x, label, task, node):
         raise ValueError("a different number of features")
     for k in range(row.size):
         row[k] = x[k]
-    return _one(stream, square_norm_of(row), label, task, node)
+    return _one(stream, stream.one.rows, square_norm_of(row), label, task, node)
 
 
 @kept(**OPTIONS)
 def one_sparse(box, indices, values, square_norm, label, task, node):
     """Process a sparse example; return its score."""
     stream = contents(box)
-    rows = stream.one.rows
-    n = indices.size
-    if n > rows.indices.size or values.size < n:
+    indptr, window = stream.one.rows.indptr, stream.feed.window
+    if stream.feed.holds and values.size > window.indptr[2]:
         raise ValueError("more nonzeros than there is room for")
-    for k in range(n):
-        rows.indices[k] = indices[k]
-        rows.values[k] = values[k]
-    rows.indptr[1] = n
-    return _one(stream, square_norm, label, task, node)
+    indptr[1] = values.size
+    rows = SparseRows(indptr, indices, values)
+    return _one(stream, rows, square_norm, label, task, node)
 
 
 @inlined
-def _one(stream, square_norm, label, task, node):
+def _one(stream, rows, square_norm, label, task, node):
     if not square_norm < np.inf:
         raise ValueError("not finite")
     one = stream.one
@@ -153,8 +158,15 @@ def _one(stream, square_norm, label, task, node):
     one.task[0] = task
     one.node[0] = node
     one.square_norm[0] = square_norm
-    follow_inlined(stream.feed, one, label != 0.0, False, stream.score)
+    batch = Batch(rows, one.y, one.task, one.node, one.square_norm)
+    follow_inlined(stream.feed, batch, label != 0.0, False, stream.score)
     return stream.score[0]
+
+
+@kept(nogil=True, **OPTIONS)
+def many(box, batch, learns, ends, scores):
+    """Process a batch (`omtl.kernel.loop.follow_slowly`)."""
+    follow_inlined(contents(box).feed, batch, learns, ends, scores)
 
 
 VECTOR, INDICES = types.float64[::1], types.int32[::1]
@@ -162,23 +174,23 @@ EXAMPLE = (types.float64, types.int64, types.int64)
 
 
 class Engine:
-    """The box of one stream, and the compiled function that continues it by an example.
+    """The box of one stream, and the compiled functions that continue it.
 
-    It belongs to its arrays: a stream with new arrays gets a new engine.
+    It belongs to its arrays: a stream with new arrays gets a new engine, and must outlive the
+    functions. These do not check the types of arrays: the caller must.
 
     Parameters
     ----------
     feed : Feed
     n_features : int
-    room : int, optional
-        Maximum nonzeros of a sparse example; None for dense rows.
+    is_sparse : bool
     """
 
-    def __init__(self, feed: Feed, n_features: int, room: int | None = None) -> None:
-        self.room, self.n_features = room, n_features
+    def __init__(self, feed: Feed, n_features: int, is_sparse: bool) -> None:
+        self.n_features, self.is_sparse = n_features, is_sparse
         rows: Rows = DenseRows(np.zeros((1, n_features)))
-        if room is not None:
-            rows = SparseRows(np.zeros(2, np.int64), np.zeros(room, np.int32), np.zeros(room))
+        if is_sparse:
+            rows = SparseRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
         task, node = np.zeros((2, 1), np.int64)
         one = Batch(rows, np.zeros(1), task, node, np.zeros(1))
         self._stream = Stream(feed, one, np.zeros(1))  # keeps the arrays alive
@@ -194,14 +206,21 @@ class Engine:
         """The function for one example, compiled on first use; it returns the score.
 
         It takes a dense row, or a sparse row's ascending columns, their values and its squared
-        norm; the label, or 0 to score only; and the indices of task and node. It does not check
-        the types of arrays: the caller must. The engine must outlive it.
+        norm; the label, or 0 to score only; and the indices of task and node. It raises ValueError,
+        with nothing learnt, for a row that is not finite or has more nonzeros than the window.
         """
-        row = (VECTOR,) if self.room is None else (INDICES, VECTOR, types.float64)
-        function = one_dense if self.room is None else one_sparse
+        row = (INDICES, VECTOR, types.float64) if self.is_sparse else (VECTOR,)
+        function = one_sparse if self.is_sparse else one_dense
         entry = function.entry(self._classes, (self._kind, *row, *EXAMPLE))
         return partial(entry, self._memory.ctypes.data)
 
+    @cached_property
+    def many(self) -> Callable[..., None]:
+        """The function for a batch: as `omtl.kernel.loop.follow_slowly`, without the feed."""
+        flags = (types.boolean, types.boolean)
+        kinds = (self._kind, typeof(self._stream.one), *flags, VECTOR)
+        return partial(many.entry(self._classes, kinds), self._memory.ctypes.data)
+
     def knows_norms(self) -> bool:
         """Whether the norms computed here are bit-identical to those of arrays."""
-        return self.room is not None or same_as_numpy(self.n_features)
+        return self.is_sparse or same_as_numpy(self.n_features)

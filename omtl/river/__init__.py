@@ -13,9 +13,12 @@ True
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
+from struct import error as StructError  # noqa: N812 - as exceptions are named
+from struct import pack_into
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,10 +26,9 @@ from river import base
 from scipy import sparse
 from scipy.special import expit
 
-from omtl.data.rows import SparseRows
 from omtl.sklearn import PassiveAggressive, growth
-from omtl.sklearn.base import MultiTaskClassifier, cloned
-from omtl.sklearn.stream import NOT_FINITE
+from omtl.sklearn.base import NOT_QUICK, MultiTaskClassifier, cloned
+from omtl.sklearn.states import norm_of_sparse
 
 __all__ = ["MultiTask"]
 
@@ -35,6 +37,29 @@ FIRST_COLUMNS = 16
 
 UNNAMED = ()
 """The task of examples that do not name one, beside tasks that are learnt as they come."""
+
+
+class Layout(NamedTuple):
+    """How examples with the same features are read.
+
+    Parameters
+    ----------
+    names : tuple of hashable
+        The keys of such an example, in its order.
+    known : list of hashable
+        The features with columns, in the order of these.
+    columns : ndarray of shape (n_known,), int32
+    values : ndarray of shape (n_known,)
+        Where an example's values go.
+    has_unknown : bool
+        Whether a feature has no column.
+    """
+
+    names: tuple[Hashable, ...]
+    known: list[Hashable]
+    columns: np.ndarray
+    values: np.ndarray
+    has_unknown: bool
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -84,7 +109,7 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
-        self._names: tuple[Hashable, ...] | None = None
+        self._layout: Layout | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -106,8 +131,8 @@ class MultiTask(base.MiniBatchClassifier):
             If a feature is not a finite number, or the label is not one of `classes`, or the task
             is not one of `tasks`.
         """
-        task, features = self._split(x)
-        self._one(features, task, self._begun(task)._sign_of(y))
+        model = self._model or self._begun(self._task_of(x))
+        self._one(x, model._sign_of(y))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
@@ -116,8 +141,7 @@ class MultiTask(base.MiniBatchClassifier):
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""
-        task, features = self._split(x)
-        return self._one(features, task, 0.0)
+        return self._one(x, 0.0)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
@@ -198,7 +222,7 @@ class MultiTask(base.MiniBatchClassifier):
         if n_columns > model.n_features_in_:
             growth.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
-        self._names = None
+        self._layout = None
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -220,11 +244,9 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the classes, sorted."""
         return list(np.unique(list(self.classes)).tolist())
 
-    def _split(self, x: Mapping[Hashable, Any]) -> tuple[Hashable, dict[Hashable, Any]]:
-        """Return an example's task, and its other features."""
-        features = dict(x)
-        task = features.pop(self.task_key) if self.task_key in features else self._default()
-        return task, features
+    def _task_of(self, x: Mapping[Hashable, Any]) -> Hashable:
+        """Return the task of an example."""
+        return x[self.task_key] if self.task_key in x else self._default()
 
     def _default(self) -> Hashable:
         """Return the task of examples that do not name one."""
@@ -234,25 +256,37 @@ class MultiTask(base.MiniBatchClassifier):
             return UNNAMED
         raise ValueError(f"the example has no feature {self.task_key!r}, which names its task")
 
-    def _one(self, features: dict[Hashable, Any], task: Hashable, sign: float) -> float:
-        """Score an example, and learn from it if `sign` is a label, not 0."""
-        model, column = self._begun(task), self._column
-        if sign != 0.0 and not column.keys() >= features.keys():
+    def _layout_of(self, names: tuple[Hashable, ...], learns: bool) -> Layout:
+        """Return how examples with these names are read; features to learn from get columns."""
+        features = [name for name in names if name != self.task_key]
+        if learns:
             self._give_columns(features)
-        names = tuple(features)
-        if names != self._names:  # most streams have the same features again and again
-            self._known = sorted(filter(column.__contains__, names), key=column.__getitem__)
-            self._columns = np.array([column[name] for name in self._known], dtype=np.int32)
-            self._names = names
+        column = self._column
+        known = sorted(filter(column.__contains__, features), key=column.__getitem__)
+        columns = np.array([column[name] for name in known], dtype=np.int32)
+        return Layout(names, known, columns, np.empty(len(known)), len(known) < len(features))
+
+    def _one(self, x: Mapping[Hashable, Any], sign: float) -> float:
+        """Score an example, and learn from it if `sign` is a label, not 0."""
+        task, names, layout = self._task_of(x), tuple(x), self._layout
+        model = self._begun(task)
+        if layout is None or layout.names != names or (sign != 0.0 and layout.has_unknown):
+            layout = self._layout = self._layout_of(names, learns=sign != 0.0)
+        columns, values = layout.columns, layout.values
         try:
-            values = np.array([features[name] for name in self._known], dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"the example {features!r} has a feature that is not a number"
-            ) from None
-        except OverflowError:
-            raise ValueError(NOT_FINITE) from None
-        if self.tasks is None and sign == 0.0:
-            model = growth.with_task(model, task)
-        rows = SparseRows(np.array([0, values.size]), self._columns, values)
-        return model._one_row(rows, task, None, sign)
+            pack_into(f"{values.size}d", values.data, 0, *[x[name] for name in layout.known])
+        except StructError:
+            raise ValueError(f"the example {x!r} has a feature that is not a number") from None
+        try:
+            quick = model._quick_ahead if sign == 0.0 else model._quick
+            k = model._place[task]
+            score = quick(columns, values, norm_of_sparse(values), sign, k, k)
+        except NOT_QUICK:
+            if self.tasks is None and sign == 0.0:
+                model = growth.with_task(model, task)
+            shape = (1, model.n_features_in_)
+            row = sparse.csr_array((values, columns, [0, values.size]), shape=shape)
+            return model._one(row, task, None, sign)
+        if sign != 0.0 and not -math.inf < score < math.inf:
+            model._warn()
+        return score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,8 +27,9 @@ MOST_TIMES = 2**31
 
 def label_classes(y: np.ndarray) -> np.ndarray:
     """Return the sorted classes that occur; raise ValueError if `y` has no classes."""
-    check_classification_targets(y)
-    return np.unique(y)
+    classes = np.unique(y)
+    check_classification_targets(classes)
+    return classes
 
 
 def two_classes(classes: np.ndarray) -> np.ndarray:
@@ -71,47 +72,62 @@ def declared_names(tasks: Any) -> tuple[Hashable, ...]:
     return tuple(names)
 
 
-def task_codes(task: Any) -> tuple[np.ndarray, list[Hashable]]:
-    """Return labels of tasks as numbers from 0 on, and the label of each number."""
+class TaskCodes(NamedTuple):
+    """The tasks of examples.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_examples,), int64
+        A number of each example's task.
+    names : list of hashable
+        The label of each number.
+    """
+
+    codes: np.ndarray
+    names: list[Hashable]
+
+
+def task_codes(task: Any) -> TaskCodes | None:
+    """Return labels of tasks as numbers; None if there are none."""
+    if task is None:
+        return None
     is_vector = isinstance(task, np.ndarray) and task.ndim == 1 and task.size > 0
     if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
         wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
         least = int(wide.min())
         if int(wide.max()) - least >= MOST_NAMES:
             names, codes = np.unique(task, return_inverse=True)
-            return codes, names.tolist()
+            return TaskCodes(codes, names.tolist())
         distance = (wide - wide.dtype.type(least)).astype(np.int64)
         there = np.bincount(distance) > 0
         codes = (np.cumsum(there) - 1)[distance]
-        return codes, [least + k for k in np.flatnonzero(there).tolist()]
+        return TaskCodes(codes, [least + k for k in np.flatnonzero(there).tolist()])
     number: dict[Hashable, int] = {}
     labels = task_labels(task, "task")
     codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
-    return codes, list(number)
+    return TaskCodes(codes, list(number))
 
 
-def task_names_in(task: Any) -> tuple[Hashable, ...]:
+def task_names(given: TaskCodes) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
-    names = task_codes(task)[1]
     try:
-        return tuple(sorted(names))  # type: ignore[type-var]
+        return tuple(sorted(given.names))  # type: ignore[type-var]
     except TypeError:
-        return tuple(names)
+        return tuple(given.names)
 
 
-def numbers_of(task: Any, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
+def numbers_of(given: TaskCodes | None, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
     """Return the numbers of the tasks of `n` examples."""
-    if task is None:
+    if given is None:
         if len(number) > 1:
             raise ValueError(
                 f"there are {len(number)} tasks: give the task of each example (task=)"
             )
         return np.zeros(n, dtype=np.int64)
-    codes, names = task_codes(task)
-    if codes.size != n:
-        raise ValueError(f"task has {codes.size} entries for {n} examples")
+    if given.codes.size != n:
+        raise ValueError(f"task has {given.codes.size} entries for {n} examples")
     try:
-        return np.asarray(np.array([number[name] for name in names], dtype=np.int64)[codes])
+        return np.array([number[name] for name in given.names], dtype=np.int64).take(given.codes)
     except KeyError as fault:
         raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
 

@@ -27,6 +27,7 @@ from omtl.sklearn.arguments import (
     label_classes,
     numbers_of,
     repeat_by_weight,
+    task_codes,
     two_classes,
 )
 from omtl.sklearn.states import each_array, undone_on_error
@@ -46,6 +47,8 @@ PROBED_AT_ONCE = 256
 """Number of unit vectors that `coef_` scores in one call."""
 
 FLOAT = np.dtype(np.float64)
+ADJACENT = (FLOAT.itemsize,)
+"""The strides of a vector that compiled code can read."""
 
 NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of the fast path, before learning, for an example that needs conversion."""
@@ -154,8 +157,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         with undone_on_error(self):
             X, y = validate_data(self, sound_rows(X), y, **TAKEN)
             X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
-            self._begin(X, label_classes(y), task, tasks, whole=True)
-            self._learn(X, y, task, node, whole=True)
+            given = task_codes(task)
+            self._begin(X, label_classes(y), given, tasks, whole=True)
+            self._learn(X, y, given, node, whole=True)
         return self
 
     def partial_fit(
@@ -193,12 +197,13 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
             if first or not self._fits(X, y):
                 X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
             X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
+            given = task_codes(task)
             if first:
                 known = label_classes(y) if classes is None else np.unique(classes)
-                self._begin(X, known, task, tasks, whole=False)
+                self._begin(X, known, given, tasks, whole=False)
             else:
                 self._check_again(classes, tasks)
-            self._learn(X, y, task, node, whole=False)
+            self._learn(X, y, given, node, whole=False)
         return self
 
     def _fits(self, X: Any, y: Any) -> bool:
@@ -272,9 +277,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
             If the stream has not begun (`begin`).
         """
         try:
-            if node is None:
+            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            if node is None and row.strides == ADJACENT:
                 k = self._place[task]
-                row = x if x.dtype is FLOAT else x.astype(FLOAT)
                 score = self._quick(row, self._sign[y], k, k)
                 if not -math.inf < score < math.inf:
                     self._warn()
@@ -312,7 +317,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         """
         check_is_fitted(self)
         X = validate_data(self, sound_rows(X), **TAKEN, reset=False)
-        number = numbers_of(task, X.shape[0], self._number)
+        number = numbers_of(task_codes(task), X.shape[0], self._number)
         batch = self._batch(X, np.zeros(X.shape[0]), number, node)
         return self._foresee(batch)
 
@@ -345,10 +350,10 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
         try:
-            if node is None and not self.entry.drawn:
+            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            if node is None and row.strides == ADJACENT:
                 k = self._place[task]
-                row = x if x.dtype is FLOAT else x.astype(FLOAT)
-                return self._quick(row, 0.0, k, k)
+                return self._quick_ahead(row, 0.0, k, k)
         except NOT_QUICK:
             pass
         return self._one(x, task, node, sign=0.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from omtl.kernel.loop import with_room
 from omtl.kernel.rules import Shape
-from omtl.sklearn.arguments import task_labels, task_names_in, too_large
+from omtl.sklearn.arguments import TaskCodes, task_labels, too_large
 from omtl.sklearn.states import arrays_of, each_array
 
 if TYPE_CHECKING:
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
     from omtl.sklearn.stream import TaskStream
 
 
-def new_tasks(stream: TaskStream, task: Any) -> dict[int, Hashable]:
+def new_tasks(stream: TaskStream, given: TaskCodes) -> dict[int, Hashable]:
     """Return new tasks by where they occur first; raise ValueError if they cannot be added."""
-    if all(name in stream._number for name in task_names_in(task)):
+    if all(name in stream._number for name in given.names):
         return {}
-    known, new = set(stream._number), dict[int, Hashable]()
-    for i, label in enumerate(task_labels(task, "task")):
-        if label not in known:
-            known.add(label)
-            new[i] = label
-    grown_state(stream, larger_shape(stream, len(known)))  # nothing is learnt before it can be
+    first = zip(np.unique(given.codes, return_index=True)[1].tolist(), given.names, strict=True)
+    new = dict(sorted((i, name) for i, name in first if name not in stream._number))
+    grown_state(stream, larger_shape(stream, len(stream._number) + len(new)))  # before any is met
     return new
 
 

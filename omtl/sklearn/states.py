@@ -28,14 +28,13 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     return np.array([square_norms(row[None])[0] for row in X])
 
 
-def norm_of_only(rows: Rows) -> float:
-    """Return the squared norm of the only row, bit-identical to `norms_of`."""
-    if isinstance(rows, DenseRows):
-        return float(norms_of(rows.X)[0])
+def norm_of_sparse(values: np.ndarray) -> float:
+    """Return the squared norm of a sparse row, bit-identical to `norms_of`."""
     with np.errstate(over="ignore"):
-        squares = rows.values * rows.values
+        squares = values * values
+    if np.count_nonzero(squares) < squares.size:
         squares = squares[squares != 0.0]
-        return float(np.add.reduceat(squares, FROM_FIRST)[0]) if squares.size else 0.0
+    return np.add.reduceat(squares, FROM_FIRST)[0] if squares.size else 0.0
 
 
 def one_row(x: Any, is_sparse: bool) -> Any:
@@ -44,18 +43,16 @@ def one_row(x: Any, is_sparse: bool) -> Any:
         row = sound_rows(x) if sparse.issparse(x) else sparse.csr_array(np.atleast_2d(x))
         return row.astype(np.float64, copy=False)
     given = sound_rows(x).toarray() if sparse.issparse(x) else x
-    return np.atleast_2d(np.asarray(given, dtype=float))
+    return np.atleast_2d(np.ascontiguousarray(given, dtype=np.float64))
 
 
 def batch_part(batch: Batch, begin: int, end: int) -> Batch:
-    """Return a batch of some examples, in 64 bits and writable, as compiled code wants them."""
-    rows = batch.rows
+    """Return a batch of some examples."""
+    rows: Rows = batch.rows
     if isinstance(rows, SparseRows):
         rows = rows._replace(indptr=rows.indptr[begin : end + 1])
     else:
-        X = rows.X[begin:end]
-        fits = X.dtype == np.float64 and X.flags.writeable
-        rows = DenseRows(X if fits else X.astype(np.float64))
+        rows = DenseRows(rows.X[begin:end])
     return Batch(rows, *(each[begin:end] for each in batch[1:]))
 
 

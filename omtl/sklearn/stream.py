@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from itertools import count, pairwise
 from numbers import Integral
 from typing import Any, ClassVar, get_type_hints
@@ -20,7 +21,6 @@ from omtl.kernel.loop import (
     Batch,
     Clock,
     Feed,
-    follow_compiled,
     follow_slowly,
     new_clock,
     new_sparse_window,
@@ -30,6 +30,7 @@ from omtl.kernel.one_example import Engine
 from omtl.kernel.rules import Shape
 from omtl.sklearn import growth
 from omtl.sklearn.arguments import (
+    TaskCodes,
     check_begun,
     checked,
     count_rounds,
@@ -39,13 +40,13 @@ from omtl.sklearn.arguments import (
     nodes_of,
     numbers_of,
     seed_of,
-    task_names_in,
+    task_names,
     too_large,
     two_classes,
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, batch_part, norm_of_only, norms_of, one_row
+from omtl.sklearn.states import arrays_of, batch_part, norms_of, one_row
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -53,9 +54,9 @@ COMPILED = True
 
 BLOCK = 1 << 19
 """Numbers in the rows of one call of compiled code, which finds them in the cache. Dense rows of 32
-bits, or that cannot be written to, are copied one block at a time."""
+bits are converted one block at a time."""
 
-COMPILED_PARTS = ("_engine", "_quick")
+COMPILED_PARTS = ("_engine", "_quick", "_quick_ahead")
 """Attributes that are recreated if missing."""
 
 NOT_FINITE = "x contains NaN, infinity or a value too large for its square"
@@ -89,22 +90,23 @@ class TaskStream(BaseEstimator):
     _labels: tuple[Any, ...]
     _engine: Engine
     _quick: Callable[..., float]
+    _quick_ahead: Callable[..., float]
 
     # How a stream begins
 
-    def _begin(self, X: Any, classes: np.ndarray, task: Any, tasks: Any, whole: bool) -> None:
+    def _begin(
+        self, X: Any, classes: np.ndarray, given: TaskCodes | None, tasks: Any, whole: bool
+    ) -> None:
         """Begin the stream of these examples; `whole` if no others follow."""
         if tasks is not None:
             names = declared_names(tasks)
-        elif task is not None:
-            names = task_names_in(task)
         else:
-            names = (0,)
+            names = (0,) if given is None else task_names(given)
         counted: np.ndarray | None = None
         if whole and {"n_rounds", "n_examples"} & {*self.entry.takes}:
-            counted = numbers_of(task, X.shape[0], {name: k for k, name in enumerate(names)})
+            counted = numbers_of(given, X.shape[0], {name: k for k, name in enumerate(names)})
         self._start(self._shape_of(names, sparse.issparse(X), counted), two_classes(classes), names)
-        self._is_open = tasks is None and task is not None
+        self._is_open = tasks is None and given is not None
 
     def _shape_of(
         self, names: tuple[Hashable, ...], sparse: bool, counted: np.ndarray | None = None
@@ -192,7 +194,7 @@ class TaskStream(BaseEstimator):
 
     # How it continues
 
-    def _learn(self, X: Any, y: Any, task: Any, node: Any, whole: bool) -> None:
+    def _learn(self, X: Any, y: Any, given: TaskCodes | None, node: Any, whole: bool) -> None:
         """Learn from validated rows, which may still contain NaN or infinity.
 
         If they are the whole stream, dense rows are checked block by block while learning; if not,
@@ -200,16 +202,15 @@ class TaskStream(BaseEstimator):
         """
         if type(y) is not np.ndarray or y.ndim != 1:
             y = column_or_1d(y)
-        positive, negative = y == self.classes_[1], y == self.classes_[0]
-        if not np.all(positive | negative):
-            strange = np.unique(y[~(positive | negative)])[:5].tolist()
+        signs = np.subtract(y == self.classes_[1], y == self.classes_[0], dtype=np.float64)
+        if not signs.all():
+            strange = np.unique(y[signs == 0.0])[:5].tolist()
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        new = growth.new_tasks(self, task) if self._is_open and task is not None else {}
+        new = growth.new_tasks(self, given) if self._is_open and given is not None else {}
         places = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
-        number = numbers_of(task, X.shape[0], places)
-        batch = self._batch(X, np.where(positive, 1.0, -1.0), number, node, checks=not whole)
+        batch = self._batch(X, signs, numbers_of(given, y.size, places), node, checks=not whole)
         finite = True
         for begin, end in pairwise(sorted({0, *new, y.size})):
             if begin in new:
@@ -246,12 +247,11 @@ class TaskStream(BaseEstimator):
         batch = Batch(rows, y, number, nodes, np.zeros(0))
         if not checks:
             return batch
-        norms = [self._finite_norms(part.rows) for part in self._blocks(batch)]
+        norms = [part.square_norm for part in self._blocks(batch)]
         return batch._replace(square_norm=np.concatenate(norms))
 
     def _finite_norms(self, X: Any) -> np.ndarray:
         """Return the squared norms of rows; raise ValueError if one is not finite."""
-        X = X.X if isinstance(X, DenseRows) else X
         norms = norms_of(X)
         if not np.isfinite(norms).all():
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
@@ -259,12 +259,24 @@ class TaskStream(BaseEstimator):
         return norms
 
     def _blocks(self, batch: Batch) -> Iterator[Batch]:
-        """Yield the batch in parts, as compiled code wants them; at least one, if it is empty."""
-        n, size = batch.task.size, max(1, BLOCK // self.n_features_in_)
+        """Yield the batch in parts, as compiled code wants them; at least one, if it is empty.
+
+        The next part takes the place of converted rows.
+        """
         if isinstance(batch.rows, SparseRows):
-            size = max(1, n)
+            yield batch
+            return
+        n, size = batch.task.size, max(1, BLOCK // self.n_features_in_)
+        is_converted = batch.rows.X.dtype != np.float64
+        buffer = np.empty((min(n, size) if is_converted else 0, self.n_features_in_))
         for begin in range(0, max(n, 1), size):
-            yield batch_part(batch, begin, min(begin + size, n))
+            part = batch_part(batch, begin, min(begin + size, n))
+            X = batch.rows.X[begin : begin + size]
+            if is_converted:
+                buffer[: part.task.size] = X
+                X = buffer[: part.task.size]
+            norms = part.square_norm if part.square_norm.size else self._finite_norms(X)
+            yield part._replace(rows=DenseRows(X), square_norm=norms)
 
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
@@ -276,13 +288,10 @@ class TaskStream(BaseEstimator):
         """Process a batch with the rules; return its scores."""
         self._make_room(batch.rows)
         scores, begin = np.empty(batch.task.size), 0
-        follow = follow_compiled if COMPILED else follow_slowly
-        feed = self._feed()
+        follow = self._compiled().many if COMPILED else partial(follow_slowly, self._feed())
         for part in self._blocks(batch):
-            if part.square_norm.size < part.task.size:
-                part = part._replace(square_norm=self._finite_norms(part.rows))
             end = begin + part.task.size
-            follow(feed, part, learns, ends and end == scores.size, scores[begin:end])
+            follow(part, learns, ends and end == scores.size, scores[begin:end])
             begin = end
         return scores
 
@@ -305,16 +314,11 @@ class TaskStream(BaseEstimator):
         self._room = room
         self._forget_engine()
 
-    def _compiled(self, rows: Rows) -> Callable[..., float] | None:
-        """Return compiled code for one example in such rows; None if it cannot be used."""
-        if not COMPILED:
-            return None
-        found: Engine | None = getattr(self, "_engine", None)
-        room = rows.indices.size if isinstance(rows, SparseRows) else None
-        if found is None or (room is not None and found.room is not None and found.room < room):
-            largest = None if room is None else 2 * room
-            found = self._engine = Engine(self._feed(), self.n_features_in_, largest)
-        return found.one if found.knows_norms() else None
+    def _compiled(self) -> Engine:
+        """Return the compiled code for the arrays of the stream."""
+        if "_engine" not in vars(self):
+            self._engine = Engine(self._feed(), self.n_features_in_, self._shape.sparse)
+        return self._engine
 
     def _forget_engine(self) -> None:
         """Drop the compiled code for arrays that the stream no longer uses."""
@@ -342,30 +346,19 @@ class TaskStream(BaseEstimator):
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        return self._one_row(rows_of(row), task, node, sign)
-
-    def _one_row(self, rows: Rows, task: Hashable, node: int | None, sign: float) -> float:
-        """Process the only row of `rows`."""
-        square_norm = norm_of_only(rows)
-        if not math.isfinite(square_norm):
+        norm = norms_of(row)
+        if not np.isfinite(norm).all():
             raise ValueError(NOT_FINITE)
         if sign != 0.0 and self._is_open:
             growth.meet(self, task)
-        k = place = self._number_of(task)
-        if "network" in self.entry.takes:
-            place = int(self._nodes(np.array([k]), None if node is None else [node])[0])
-        self._make_room(rows)
-        foresees = sign == 0.0 and bool(self.entry.drawn)
-        compiled = None if foresees else self._compiled(rows)
-        if compiled is None:
-            each = (np.array([one]) for one in (sign, k, place, square_norm))
-            batch = Batch(rows, *each)
-            score = float((self._foresee(batch) if sign == 0.0 else self._follow(batch, True))[0])
-        elif isinstance(rows, SparseRows):
-            score = compiled(rows.indices, rows.values, square_norm, sign, k, place)
-        else:
-            self._quick = compiled
-            score = compiled(rows.X[0], sign, k, place)
+        number = np.array([self._number_of(task)])
+        nodes = self._nodes(number, None if node is None else [node])
+        batch = Batch(rows_of(row), np.array([sign]), number, nodes, norm)
+        score = float((self._follow(batch, True) if sign else self._foresee(batch))[0])
+        if COMPILED and self._compiled().knows_norms():
+            self._quick = self._compiled().one
+            if not self.entry.drawn:
+                self._quick_ahead = self._quick
         if sign != 0.0 and not math.isfinite(score):
             self._warn()
         return score

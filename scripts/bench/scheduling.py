@@ -22,7 +22,7 @@ from omtl.util.paths import ROOT
 from scripts.bench.turns import Effort
 
 WORKERS = 2
-UNITS, SECONDS = 600, 0.1
+UNITS, SECONDS = 2000, 0.1
 """How many units are handed out, and how long each waits."""
 
 PLAIN = {"threads": "threading", "processes": "loky", "dask": "loky", "ray": "loky"}

@@ -129,3 +129,18 @@ def test_wrong_indices_never_reach_compiled_code() -> None:
         with pytest.raises(ValueError, match="none of"):
             model.partial_fit(wrong, y, task)
         np.testing.assert_array_equal(learnt(model), before)
+
+
+def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:
+    """A column, every second number, a row of a matrix: compiled code reads adjacent numbers."""
+    X, y, _ = data(is_sparse=False)
+    model = PassiveAggressive().begin(D, [-1, 1])
+    plain = PassiveAggressive().begin(D, [-1, 1])
+    for i in range(20):
+        x = X[i].copy()
+        every_second = np.repeat(x, 2)[::2]
+        column = np.column_stack([x, -x])[:, 0]
+        for form in (every_second, column, X[i : i + 1], x[::-1][::-1]):
+            assert model.decision_one(form) == plain.decision_one(x)
+        assert model.learn_one([every_second, column][i % 2], y[i]) == plain.learn_one(x, y[i])
+    np.testing.assert_array_equal(learnt(model), learnt(plain))
