@@ -393,7 +393,7 @@ def order_notes(
         notes.append(
             f"Ratings on real and on synthetic data have a rank correlation of {alike:.2f}."
         )
-    own = ranked[ranked["algorithm"].isin(config.get("own", {}))]
+    own = ranked[ranked["algorithm"].str.partition("@")[0].isin(config.get("own", {}))]
     first = own[own.index < FIRST]
     if len(first):
         notes.append(

@@ -350,6 +350,8 @@ def test_a_board_of_networks(tmp_path: Path) -> None:
     write_board(made, tmp_path / board.folder)
     asked = BoardPlan(board="networks", learners=("dom1",))
     assert len(from_results(asked, tmp_path).ranking) == 3
+    config = {"metric": "error", "own": {"dom1": "an example"}}
+    assert order_notes(made.cells, made.ranking, config)[-1].startswith("3 of the 4 learners")
 
 
 KEPT = ROOT / "results" / "board"
