@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from environments import environment
+from environments import environment, python
 from small_tables import small_table
 
 from omtl.commands import _main
@@ -41,10 +41,7 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys; from omtl.commands._main import parser; text = parser().format_help(); "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 LOOKS = (
@@ -72,13 +69,7 @@ def test_looking_runs_no_code_of_a_strangers_folder(tmp_path: Path) -> None:
         f"for words in {LOOKS}:\n    try: main(shlex.split(words))\n    except SystemExit: pass"
     )
     (tmp_path / "look.py").write_text(script)
-    subprocess.run(
-        [sys.executable, str(tmp_path / "look.py")],
-        cwd=stranger,
-        env=environment(tmp_path / "home"),
-        capture_output=True,
-        check=True,
-    )
+    python(str(tmp_path / "look.py"), cwd=stranger, env=environment(tmp_path / "home"))
     assert not (stranger / "ran").exists()
 
 
@@ -185,10 +176,7 @@ def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
     words = ["export", "dom-table1", "--to", str(tmp_path)]
     code = "import sys; sys.modules['pyarrow'] = None; from omtl.commands._main import main; "
     code += f"sys.exit(main({words!r}))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-c", code)
     forms = {path.name.removeprefix("dom-table1.") for path in tmp_path.iterdir()}
     assert forms == {"csv", "md", "tex", "repeats.csv", "bib"}
     assert "pip install 'omtl[tables]'" in done.stderr

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from environments import environment
+from environments import Done, environment, python
 from miniature import SERIAL, small
 
 from omtl.compute import engine, exchange
@@ -212,18 +212,11 @@ def disk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return path
 
 
-def ran(home: Path, library: Path) -> subprocess.CompletedProcess[str]:
+def ran(home: Path, library: Path) -> Done:
     """Run a command whose files are on such a disk."""
     around = environment(home) | {"LD_PRELOAD": str(library)}
     around |= {name: os.environ[name] for name in ("NUMBA_CACHE_DIR",) if name in os.environ}
-    return subprocess.run(
-        [sys.executable, "-m", "omtl", *RUN],
-        cwd=home,
-        env=around,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-m", "omtl", *RUN, status=None, cwd=home, env=around)
 
 
 @pytest.mark.deep

@@ -8,8 +8,6 @@ import json
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from environments import python
 from miniature import small, with_options
 from threadpoolctl import threadpool_info
 
@@ -207,16 +206,7 @@ def test_an_import_changes_nothing_in_the_host(module: str, tmp_path: Path) -> N
     (tmp_path / "algorithm" / "mine.yaml").write_text("name: mine\n")
     (tmp_path / "look.py").write_text(SEEN.replace("MODULE", module))
     kept = {"PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home"), "PATH": "/usr/bin"}
-    done = subprocess.run(
-        [sys.executable, "look.py"],
-        cwd=tmp_path,
-        env=kept,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, True]
+    assert json.loads(python("look.py", cwd=tmp_path, env=kept).stdout) == [True, True]
 
 
 def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

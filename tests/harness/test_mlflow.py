@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from environments import environment
+from environments import environment, python
 
 from omtl.util.paths import ROOT
 
@@ -28,14 +26,8 @@ def test_each_run_of_a_sweep_is_logged(tmp_path: Path) -> None:
     callback = "+hydra.callbacks.mlflow._target_=log_to_mlflow.LogToMLflow"
     assert callback in shown
     sizes = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-    done = subprocess.run(
-        [sys.executable, "-m", "omtl", "run", "-m", "algorithm=pm,stl", *sizes, callback],
-        cwd=tmp_path,
-        env=environment(tmp_path / "home"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ("-m", "omtl", "run", "-m", "algorithm=pm,stl", *sizes, callback)
+    done = python(*words, status=1, cwd=tmp_path, env=environment(tmp_path / "home"))
     assert "1 of 2 jobs failed" in done.stderr
     assert "raised" not in done.stderr  # Hydra turns errors of callbacks into warnings
     calls = (tmp_path / "calls.txt").read_text(encoding="utf-8").splitlines()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from environments import environment
+from environments import Done, environment, python
 
 HEAD = """'''Learners.'''
 
@@ -56,7 +54,7 @@ FAULTS = {
 }
 
 
-def run(lines: Iterable[str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(lines: Iterable[str], folder: Path, *words: str, status: int) -> Done:
     """Run a command where each learner, `mine0` and so on, has one of the lines in its update."""
     (folder / "algorithm").mkdir()
     text = HEAD
@@ -65,20 +63,12 @@ def run(lines: Iterable[str], folder: Path, *words: str) -> subprocess.Completed
         config = folder / "algorithm" / f"mine{number}.yaml"
         config.write_text(CONFIG.format(name=f"mine{number}"), encoding="utf-8")
     (folder / "mine.py").write_text(text, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "omtl", *words],
-        cwd=folder,
-        env=environment(folder / "home"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-m", "omtl", *words, status=status, cwd=folder, env=environment(folder / "home"))
 
 
 def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
     """By the check that finds it, in one line."""
-    done = run(FAULTS, tmp_path, "check", "mine.py", "--json")
-    assert done.returncode == 1, done.stderr
+    done = run(FAULTS, tmp_path, "check", "mine.py", "--json", status=1)
     assert "Traceback" not in done.stdout + done.stderr
     rows = json.loads(done.stdout)
     text = (tmp_path / "mine.py").read_text(encoding="utf-8").splitlines()
@@ -90,8 +80,7 @@ def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_syntax_error_is_one_sentence(tmp_path: Path) -> None:
-    done = run(["w = (1"], tmp_path, "run", "algorithm=mine0", "repeats=1")
-    assert done.returncode == 2
+    done = run(["w = (1"], tmp_path, "run", "algorithm=mine0", "repeats=1", status=2)
     assert done.stderr.startswith("omtl: algorithm.learner: 'mine.mine0' cannot be imported")
     assert "'(' was never closed (mine.py, line " in done.stderr
     assert done.stderr.count("\n") == 1
@@ -100,6 +89,6 @@ def test_a_syntax_error_is_one_sentence(tmp_path: Path) -> None:
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     """Of the learner's own process, too."""
     walk = ["algorithm=mine0", "dataset.options.n_examples=20", "repeats=1"]
-    done = run(["w[0] = scor + 1"], tmp_path, "compare", *walk, "--only", "pm", "--debug")
-    assert done.returncode == 2
+    words = ("compare", *walk, "--only", "pm", "--debug")
+    done = run(["w[0] = scor + 1"], tmp_path, *words, status=2)
     assert "Traceback (most recent call last)" in done.stderr

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from environments import python
 from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
@@ -269,16 +270,9 @@ def test_what_determines_a_result_determines_its_key() -> None:
 
 
 RUN = [
-    *(sys.executable, "-m", "omtl", "run", "algorithm=dom2", "network=ring", "repeats=40"),
+    *("-m", "omtl", "run", "algorithm=dom2", "network=ring", "repeats=40"),
     *("dataset.options.n_examples=150", "dataset.options.n_features=20", "parallel=threads"),
 ]
-
-
-def _run(home: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "OMTL_HOME": str(home)}
-    return subprocess.run(
-        RUN, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=True
-    )
 
 
 def count(home: Path) -> int:
@@ -289,15 +283,17 @@ def count(home: Path) -> int:
 @pytest.mark.slow
 def test_killed_runs_go_on_and_end_with_the_same_answer(tmp_path: Path) -> None:
     """SIGKILL and SIGINT at random moments lose no finished unit and change no number."""
-    undisturbed = _run(tmp_path / "calm").stdout.partition("written:")[0]
+    around = {**os.environ, "OMTL_HOME": str(tmp_path / "calm")}
+    undisturbed = python(*RUN, env=around).stdout.partition("written:")[0]
     home = tmp_path / "killed"
+    around["OMTL_HOME"] = str(home)
     moments = random.Random(5)
     stored = 0
     for trial in range(6):
         process = subprocess.Popen(
-            RUN,
+            [sys.executable, *RUN],
             cwd=ROOT,
-            env={**os.environ, "OMTL_HOME": str(home)},
+            env=around,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -312,6 +308,6 @@ def test_killed_runs_go_on_and_end_with_the_same_answer(tmp_path: Path) -> None:
         now = count(home)
         assert now >= stored
         stored = now
-    ended = _run(home)
+    ended = python(*RUN, env=around)
     assert ended.stdout.partition("written:")[0] == undisturbed
     assert "damaged" not in ended.stderr

@@ -1,14 +1,27 @@
-"""The environment of a command that a test runs in a process of its own."""
+"""Python in processes of their own, and their environment."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 from omtl.util.paths import ROOT
+
+Done = subprocess.CompletedProcess[str]
 
 
 def environment(home: Path) -> dict[str, str]:
     """Return an environment of its own: no folder of one's own, no compiled code of others."""
     kept = {k: v for k, v in os.environ.items() if k not in ("OMTL_OWN", "NUMBA_CACHE_DIR")}
     return kept | {"OMTL_HOME": str(home), "OMTL_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+def python(*words: str, status: int | None = 0, cwd: Path = ROOT, **how: Any) -> Done:
+    """Run Python, and assert that it ends with a status (None: any)."""
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **how)
+    assert status in (None, done.returncode), f"{words}: {done.stdout}{done.stderr}"
+    return done

@@ -30,16 +30,6 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
     return arrays_of(model._state)["w"]
 
 
-@pytest.mark.parametrize("kind", ["float16", "longdouble", ">f8", "uint64", "bool"])
-def test_labels_and_tasks_of_any_numeric_type(kind: str) -> None:
-    """They are read like whole numbers."""
-    X, y, task = data(is_sparse=False)
-    plain = PassiveAggressive().fit(X, y > 0, task)
-    tasks = task.astype(kind) if kind != ">f8" else task.astype(">i8")
-    model = PassiveAggressive().fit(X, (y > 0).astype(kind), tasks)
-    np.testing.assert_array_equal(learnt(model), learnt(plain))
-
-
 @pytest.mark.parametrize("base", [2**60, 2**63, 2**64 - 2])
 def test_large_labels_and_tasks_are_told_apart(base: int) -> None:
     """Neighbours that are equal as floating-point numbers, beyond the range of signed integers."""
@@ -115,20 +105,6 @@ def test_a_bad_row_leaves_what_was_learnt(is_sparse: bool, bad: float) -> None:
             model.learn_one(X[-1], 1, 0)
         with pytest.raises(ValueError, match="features"):
             model.learn_one(X[0][:3], 1, 0)
-
-
-def test_wrong_indices_never_reach_compiled_code() -> None:
-    """Columns out of range or out of order are not taken as they are."""
-    X, y, task = data(is_sparse=True)
-    for index in (-1, D, 2**31 + 1):
-        wrong = X.copy()
-        wrong.indices = wrong.indices.astype(np.int64)
-        wrong.indices[-1] = index
-        model = PassiveAggressive().partial_fit(X, y, task)
-        before = learnt(model).copy()
-        with pytest.raises(ValueError, match="none of"):
-            model.partial_fit(wrong, y, task)
-        np.testing.assert_array_equal(learnt(model), before)
 
 
 def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:

@@ -182,14 +182,19 @@ def test_nan_is_no_task() -> None:
         np.array([2**64 - 3, 2**64 - 1] * 2, dtype=np.uint64),
         np.array([-(2**63), 2**63 - 1] * 2),
         np.array([3, 1, 3, 1], dtype=">i8"),
+        np.array([3, 1, 3, 1], dtype=np.float16),
+        np.array([3, 1, 3, 1], dtype=np.longdouble),
+        np.array([True, False, True, False]),
         [7, "7", 7, "7"],
     ],
     ids=str,
 )
-def test_tasks_are_told_apart_whatever_their_type(task: Any) -> None:
+def test_tasks_and_labels_are_told_apart_whatever_their_type(task: Any) -> None:
     """Whole numbers at the ends of their range, of another byte order, and beside texts."""
-    listed = task if isinstance(task, list) else task.tolist()
-    model = PassiveAggressive().fit(np.eye(4), [0, 1, 1, 0], task=task)
+    listed, y = task if isinstance(task, list) else task.tolist(), np.array([0, 1, 1, 0])
+    if isinstance(task, np.ndarray):
+        y = y.astype(">f8" if task.dtype == ">i8" else task.dtype)
+    model = PassiveAggressive().fit(np.eye(4), y, task=task)
     assert set(model.tasks_) == set(listed)
     assert model.predict(np.eye(4), task=task).tolist() == [0, 1, 1, 0]
     assert model.predict(np.eye(4)[::-1], task=listed).tolist() == [0, 0, 0, 0]

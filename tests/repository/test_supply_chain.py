@@ -13,8 +13,8 @@ import tomllib
 from importlib.metadata import EntryPoint, packages_distributions
 from pathlib import Path
 
+import environments
 import pytest
-from environments import environment
 
 from omtl.util import providers
 from omtl.util.errors import UserError
@@ -98,10 +98,8 @@ def test_importing_reaches_for_nothing() -> None:
         "        if not module.name.endswith('__main__'):\n"
         "            importlib.import_module(module.name)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = environments.python("-c", program)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 EXAMPLE = ROOT / "examples" / "omtl-paper-example"
@@ -130,18 +128,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(installed: Path, *words: str, status: int = 0) -> str:
     """Return what a program prints where the example is installed."""
-    found = environment(installed / "home")
+    found = environments.environment(installed / "home")
     found["COLUMNS"] = "200"
     found["PYTHONPATH"] += os.pathsep + str(installed / "site")
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=installed,
-        env=found,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == status, f"{words}: {done.stdout}{done.stderr}"
+    done = environments.python(*words, status=status, cwd=installed, env=found)
     return done.stdout + done.stderr
 
 
