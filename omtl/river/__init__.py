@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
+from operator import itemgetter
 from struct import error as StructError  # noqa: N812 - as exceptions are named
 from struct import pack_into
 from typing import Any, NamedTuple
@@ -46,8 +48,8 @@ class Layout(NamedTuple):
     ----------
     names : tuple of hashable
         The keys of such an example, in its order.
-    known : list of hashable
-        The features with columns, in the order of these.
+    pick : callable
+        Returns the values of the features with columns, in the order of these.
     columns : ndarray of shape (n_known,), int32
     values : ndarray of shape (n_known,)
         Where an example's values go.
@@ -56,10 +58,14 @@ class Layout(NamedTuple):
     """
 
     names: tuple[Hashable, ...]
-    known: list[Hashable]
+    pick: Callable[[Mapping[Hashable, Any]], Iterable[Any]]
     columns: np.ndarray
     values: np.ndarray
     has_unknown: bool
+
+
+def _few(known: list[Hashable], x: Mapping[Hashable, Any]) -> list[Any]:
+    return [x[name] for name in known]
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -264,7 +270,8 @@ class MultiTask(base.MiniBatchClassifier):
         column = self._column
         known = sorted(filter(column.__contains__, features), key=column.__getitem__)
         columns = np.array([column[name] for name in known], dtype=np.int32)
-        return Layout(names, known, columns, np.empty(len(known)), len(known) < len(features))
+        pick = itemgetter(*known) if len(known) > 1 else partial(_few, known)
+        return Layout(names, pick, columns, np.empty(len(known)), len(known) < len(features))
 
     def _one(self, x: Mapping[Hashable, Any], sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
@@ -274,7 +281,7 @@ class MultiTask(base.MiniBatchClassifier):
             layout = self._layout = self._layout_of(names, learns=sign != 0.0)
         columns, values = layout.columns, layout.values
         try:
-            pack_into(f"{values.size}d", values.data, 0, *[x[name] for name in layout.known])
+            pack_into(f"{values.size}d", values.data, 0, *layout.pick(x))
         except StructError:
             raise ValueError(f"the example {x!r} has a feature that is not a number") from None
         try:

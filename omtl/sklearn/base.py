@@ -7,7 +7,6 @@ same hyper-parameters under the same names, and keeps the state of a stream (`om
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable
 from contextlib import nullcontext
 from numbers import Integral
@@ -281,7 +280,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
             if node is None and row.strides == ADJACENT:
                 k = self._place[task]
                 score = self._quick(row, self._sign[y], k, k)
-                if not -math.inf < score < math.inf:
+                if score - score != 0.0:  # infinite or NaN
                     self._warn()
                 return score
         except NOT_QUICK:
@@ -360,7 +359,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
 
     def predict_one(self, x: Any, task: Hashable = None, node: int | None = None) -> Any:
         """Return the predicted class of one example; `x`, `task`, `node` as in `learn_one`."""
-        return self._label_of(self.decision_one(x, task, node))
+        return self._labels[self.decision_one(x, task, node) > 0.0]
 
     @property
     def coef_(self) -> np.ndarray:

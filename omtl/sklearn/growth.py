@@ -38,12 +38,9 @@ def meet(stream: TaskStream, task: Hashable) -> None:
 
 
 def with_task(stream: MultiTaskClassifier, task: Hashable) -> MultiTaskClassifier:
-    """Return an estimator that knows the task: this one, or a copy that has it as a new task."""
-    (label,) = task_labels([task], "task")
-    if label in stream._number:
-        return stream
+    """Return a copy of an estimator that knows the task; what is learnt is shared."""
     twin = copy(stream)
-    add_task(twin, label)
+    meet(twin, task)
     return twin
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -120,32 +121,29 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Return the other columns, and the task column."""
-        if hasattr(X, "columns") and hasattr(X, "drop"):
-            if isinstance(self.column, Integral):
-                name = X.columns[self._place(len(X.columns))]
-            elif self.column in list(X.columns):
-                name = self.column
-            else:
-                raise ValueError(f"X has no column {self.column!r}, which should name the task")
-            return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name), X[name].to_list()
-        if not isinstance(self.column, Integral):
-            raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
-        if sparse.issparse(X):
-            by_column, n_columns = sparse.csc_array(X), int(X.shape[1])
-            place = self._place(n_columns)
-            task = by_column[:, [place]].toarray().ravel()
-            rest = np.delete(np.arange(n_columns), place)
-            return sparse.csr_array(by_column[:, rest]), task
-        X = np.asarray(X)
-        if X.ndim != 2:
+        is_frame = hasattr(X, "columns")
+        if not is_frame and not sparse.issparse(X):
+            X = np.asarray(X)
+        if len(X.shape) != 2:
             raise ValueError(f"X must have two axes, but has shape {X.shape}")
-        place = self._place(X.shape[1])
-        rest = np.delete(X, place, axis=1)
-        return rest if rest.dtype != object else rest.astype(np.float64), X[:, place]
+        place, n_columns = self._place(X), int(X.shape[1])
+        task = _safe_indexing(X, place, axis=1)
+        rest = _safe_indexing(X, [k for k in range(n_columns) if k != place], axis=1)
+        if is_frame:
+            return rest, task.to_list()
+        if sparse.issparse(X):
+            return rest, task.toarray().ravel()
+        return rest if rest.dtype != object else rest.astype(np.float64), task
 
-    def _place(self, n_columns: int) -> int:
+    def _place(self, X: Any) -> int:
         """Return the index of the task column, counted from the left."""
-        place = int(self.column) + (n_columns if int(self.column) < 0 else 0)
-        if not 0 <= place < n_columns:
-            raise ValueError(f"column={self.column} is not one of the {n_columns} columns of X")
-        return place
+        if isinstance(self.column, Integral):
+            n_columns = X.shape[1]
+            if not -n_columns <= self.column < n_columns:
+                raise ValueError(f"column={self.column} is not one of the {n_columns} columns of X")
+            return int(self.column) % n_columns
+        if not hasattr(X, "columns"):
+            raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
+        if self.column not in list(X.columns):
+            raise ValueError(f"X has no column {self.column!r}, which should name the task")
+        return list(X.columns).index(self.column)
