@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.api.tables import RequestOptions, parallel_for, request_for
+from omtl.api.requests import RequestOptions, parallel_for, request_for
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import replay as replaying

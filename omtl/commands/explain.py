@@ -30,7 +30,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print what is known about a cell, or the names of all cells."""
-    from omtl.api.tables import cell_names, explain
+    from omtl.api.explanations import cell_names, explain
 
     if options.cell is None:
         names = cell_names(options.table, **given_request(options))

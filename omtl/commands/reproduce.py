@@ -20,11 +20,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Reproduce everything and print a summary that names failures; the rest continues."""
-    from rich.console import Console
+    from omtl.api.everything import reproduce_everything
+    from omtl.api.requests import request_for
 
-    from omtl.api.tables import request_for
-    from omtl.reproduction.reproduce_all import reproduce_everything
-
-    summary = reproduce_everything(request_for(**given_request(options)), Console())
+    summary = reproduce_everything(request_for(**given_request(options)))
     print(summary)
     return FAILED if summary.failures else DONE

@@ -19,7 +19,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the statistics of a table or figure from the store or the kept repeats."""
-    from omtl.api.tables import request_for
+    from omtl.api.requests import request_for
     from omtl.evidence.statistics import reproduce_statistics
 
     tell_written(reproduce_statistics(options.table, request_for(**given_request(options))))

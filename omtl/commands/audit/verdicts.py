@@ -18,7 +18,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the files of published tables with the verdicts of the rule as it is."""
-    from omtl.reproduction.reproduce import judge_again
+    from omtl.api.tables import judge_again
     from omtl.tables.plan import descriptions
 
     for table in options.tables or descriptions("table"):

@@ -33,7 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the archive."""
-    from omtl.api.tables import request_for
+    from omtl.api.requests import request_for
     from omtl.compute.exchange import push
     from omtl.compute.store import CachedStore, Store
     from omtl.tables.cells import planned
