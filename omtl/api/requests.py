@@ -28,7 +28,7 @@ class RequestOptions(TypedDict, total=False):
     ``search`` names a search of large grids, instead of the table's own.
     """
 
-    reading: str
+    reading: str | None
     repeats: int | Literal["auto"] | None
     seed: int
     selection: str | None
@@ -52,7 +52,7 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
     user_folder.find()
     selection, search = given.get("selection"), given.get("search")
     known = {name.rpartition("/")[2] if "/" in name else name for name in options("reading")}
-    reading = given.get("reading", CLOSEST)
+    reading = given.get("reading") or CLOSEST
     return Request(
         reading if "/" in reading else known_name("reading", reading, known),
         given.get("repeats"),
