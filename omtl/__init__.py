@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from omtl.api.boards import board
     from omtl.api.checks import check
     from omtl.api.comparisons import compare
+    from omtl.api.explanations import explain
     from omtl.api.figures import figure
     from omtl.api.papers import paper
     from omtl.api.runs import run, sweep
-    from omtl.api.tables import explain, table
+    from omtl.api.tables import table
 
 MODULES = ("datasets", "results", "sklearn", "river", "ops")
 """Modules that are imported when they are used."""
@@ -28,7 +29,7 @@ FUNCTIONS = {
     "board": "boards",
     "check": "checks",
     "compare": "comparisons",
-    "explain": "tables",
+    "explain": "explanations",
     "figure": "figures",
     "paper": "papers",
     "run": "runs",

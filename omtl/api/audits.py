@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.api.tables import RequestOptions, parallel_for, request_for
+from omtl.api.requests import RequestOptions, parallel_for, request_for
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import replay as replaying
@@ -140,7 +140,7 @@ def search_readings(
     table: str,
     *,
     draws: int = 0,
-    begin: str = LITERAL,
+    begin: str | None = None,
     only: str | None = None,
     keep: bool = False,
     repeats: int | None = None,
@@ -157,8 +157,8 @@ def search_readings(
         Its id; case does not matter.
     draws : int
         Number of random readings to try in addition.
-    begin : str
-        The reading to start from.
+    begin : str, optional
+        The reading to start from; by default the literal one.
     only : str, optional
         The only reading to search for.
     keep : bool
@@ -179,7 +179,9 @@ def search_readings(
     full = keep or (n_repeats >= searching.REPEATS and seed == 0)
     if full:
         searching.readings_folder(table)  # refused before anything is played
-    request = Request(begin, n_repeats, seed, None, parallel_for(parallel, jobs, address))
+    request = Request(
+        begin or LITERAL, n_repeats, seed, None, parallel_for(parallel, jobs, address)
+    )
     found = searching.search(table, request, print, draws, [only] if only else searching.SEARCHES)
     for reading, answers in found.answers.items():
         print(f"{reading}: {answers}")

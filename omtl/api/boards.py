@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from omtl.api.names import known_name
-from omtl.api.tables import parallel_for
+from omtl.api.requests import parallel_for
 from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION

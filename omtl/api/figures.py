@@ -1,22 +1,31 @@
-"""A paper's figures, reproduced."""
+"""A paper's figures, reproduced: their units played, their panels measured, drawn and written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from omtl.api.names import known_name
-from omtl.api.tables import RequestOptions, request_for
+from omtl.api.requests import RequestOptions, request_for
 from omtl.api.views import DisplayedResult, View
-from omtl.evidence.claims import in_sentences
-from omtl.figures.numbers import figure_rows
+from omtl.compute.engine import Outcome
+from omtl.evidence.claims import claim_outcomes, in_sentences
+from omtl.experiment.descriptions import by_reading, by_rule
+from omtl.experiment.readings import Reading
+from omtl.figures.drawing import draw
+from omtl.figures.numbers import FOLDED, ShownPanel, figure_rows, show_figure
 from omtl.figures.pictures import LOOK, render
-from omtl.reproduction.figure_runs import FigureRun, play_paper_figure
-from omtl.tables.plan import descriptions
+from omtl.figures.plan import PlannedFigure, plan_figure
+from omtl.figures.play import play_figure
+from omtl.tables.plan import describe, descriptions
+from omtl.tables.published_results import folder_for, write_rows
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
+from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say
 
 if TYPE_CHECKING:
@@ -29,32 +38,52 @@ NUMBERS = ["x", "y", "y_std"]
 
 @dataclass(frozen=True, repr=False)
 class Figure(DisplayedResult):
-    """A figure of a paper, reproduced.
+    """A figure of a paper, reproduced: its units played, and its panels measured.
 
     Parameters
     ----------
-    run : FigureRun
-        The figure as it was played and measured.
+    request : Request
+    planned : PlannedFigure
+    panels : list of ShownPanel
+        The panels with their numbers.
+    outcome : Outcome
+        The units that were computed, and those that failed.
     """
 
-    run: FigureRun
+    request: Request
+    planned: PlannedFigure
+    panels: list[ShownPanel]
+    outcome: Outcome
+
+    @property
+    def selection(self) -> str:
+        """The name of the selection rule."""
+        return self.request.rule(self.planned.description)
+
+    @property
+    def subtitle(self) -> str:
+        """The reading, the selection rule, the repeats and the seed."""
+        return (
+            f"reading {self.planned.reading.name}, selection {self.selection}, "
+            f"repeats {self.request.n_repeats(self.planned.description)}, seed {self.request.seed}"
+        )
 
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each point of each line: panel, label, x, y, deviation."""
-        run = self.run
-        rows = figure_rows(run.figure, run.panels, run.selection)
+        rows = figure_rows(self.planned, self.panels, self.selection)
         return rows.assign(**{name: pd.to_numeric(rows[name]) for name in NUMBERS})
 
-    @property
+    @cached_property
     def claims(self) -> pd.DataFrame:
         """The claims that the figure decides: do they hold of our numbers?"""
-        return self.run.claims
+        of = self.planned
+        return claim_outcomes(of.description.paper, of.id, of.reading.name, self.panels)
 
     @property
     def is_broken(self) -> bool:
         """Whether units failed for another reason than missing data."""
-        return self.run.outcome.is_broken
+        return self.outcome.is_broken
 
     def plot(self, ax: Axes | None = None, panel: str | None = None) -> Any:
         """Draw the figure, or one of its panels on given axes; return the axes.
@@ -69,14 +98,14 @@ class Figure(DisplayedResult):
         from omtl.api.plots import axes_for
         from omtl.figures.drawing import draw_axes, styles_of
 
-        drawn = [one for one in self.run.panels if one.axes]
+        drawn = [one for one in self.panels if one.axes]
         if ax is None and panel is None:
             from matplotlib import style
 
             with style.context(["default", LOOK]):
-                return self.run.draw().axes
+                return self.draw().axes
         if not drawn:
-            raise UserError(f"{self.run.figure.id} has no lines to draw")
+            raise UserError(f"{self.planned.id} has no lines to draw")
         label = known_name("panel", panel or drawn[0].label, [one.label for one in drawn])
         chosen = next(one for one in drawn if one.label == label)
         ax = axes_for(ax)
@@ -84,17 +113,36 @@ class Figure(DisplayedResult):
         ax.set_ylabel(chosen.axes[0].y_label)
         return ax
 
-    def write(self) -> list[Path]:
-        """Write the figure's files to ``results/``, as ``omtl figure`` does; return the paths."""
-        return self.run.write()
+    def draw(self) -> Any:
+        """Return it drawn, as a figure of matplotlib."""
+        return draw(self.planned.description, self.panels, self.subtitle)
+
+    def write(self, folder: Path | None = None) -> list[Path]:
+        """Write its svg, csv and claims, as ``omtl figure`` does; return the paths.
+
+        The same numbers give the same bytes. They go to ``results/`` unless there is a folder.
+        """
+        of, description = self.planned, self.planned.description
+        folder = folder or folder_for(self.request.is_full(description), "figures")
+        contents: dict[str, str | bytes] = {
+            **render(self.draw, of.id),
+            "csv": as_csv(fold(figure_rows(of, self.panels, self.selection), FOLDED)),
+        }
+        stem = by_reading(by_rule(of.id, self.selection, description.selection), of.reading.name)
+        paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
+        of_claims = folder / f"{of.id}.claims.csv"
+        if len(self.claims) or of_claims.exists():  # rows of an earlier run go
+            write_rows(of_claims, self.claims, of.reading.name)
+            paths.append(of_claims)
+        return paths
 
     @property
     def view(self) -> View:
         """The claims that the figure decides, with their outcomes."""
-        of = self.run.figure.description
+        of = self.planned.description
         rows = [[str(row["says"]), row["outcome"]] for row in self.claims.to_dict("records")]
-        missing = [f"missing: {why}" for panel in self.run.panels for why in panel.missing]
-        title = f"{self.run.figure.id}: {plural(len(of.panels), 'panel')}, {self.run.subtitle}"
+        missing = [f"missing: {why}" for panel in self.panels for why in panel.missing]
+        title = f"{self.planned.id}: {plural(len(of.panels), 'panel')}, {self.subtitle}"
         return View(["the paper says", "ours"], rows, title, notes=missing)
 
     def show(self) -> None:
@@ -106,8 +154,24 @@ class Figure(DisplayedResult):
 
     def _repr_html_(self) -> str:
         """Return the figure as a picture with its claims, for notebooks."""
-        picture = render(self.run.draw, self.run.figure.id)["svg"].decode()
+        picture = render(self.draw, self.planned.id)["svg"].decode()
         return picture[picture.index("<svg") :] + self.view.html()
+
+
+def planned_figure(name: str, request: Request) -> PlannedFigure:
+    """Return a figure under the reading that is asked for; raise UserError on a wrong name."""
+    description = describe("figure", name)
+    request.check(description)
+    return plan_figure(name, Reading.of(description.paper, request.reading))
+
+
+def measured_figure(planned: PlannedFigure, request: Request) -> Figure:
+    """Play the units that a figure lacks, and measure its panels.
+
+    Unavailable data are not an error: their panels say so.
+    """
+    chosen, outcome = play_figure(planned, request)
+    return Figure(request, chosen, show_figure(chosen, request, outcome.failed), outcome)
 
 
 def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
@@ -138,4 +202,5 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     ['note', 'run', 'theory']
     """
     known = known_name("figure", name, descriptions("figure"))
-    return Figure(play_paper_figure(known, request_for(**given)))
+    request = request_for(**given)
+    return measured_figure(planned_figure(known, request), request)

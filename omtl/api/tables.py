@@ -1,174 +1,145 @@
-"""A paper's tables, beside ours, and what is known about a number."""
+"""A paper's tables, beside ours: played, judged, shown and written."""
 
 from __future__ import annotations
 
-import html
 import io
 import shlex
+import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from rich.console import Console
 
+from omtl.api.explanations import Explanation, explain_cell
 from omtl.api.names import known_name
 from omtl.api.plots import axes_for, draw_agreement
+from omtl.api.requests import RequestOptions, request_for
 from omtl.api.views import WIDEST, DisplayedResult, View
-from omtl.compute.store import Store
+from omtl.compute.engine import Outcome
+from omtl.compute.own_process import peak_mib
+from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
-from omtl.experiment.config import load_option, options, resolve_jobs
-from omtl.experiment.descriptions import CLOSEST
-from omtl.reproduction import explain as explaining
-from omtl.reproduction.reproduce import TableRun, play_table
+from omtl.experiment.descriptions import TableDescription
 from omtl.tables.agreement import agreement_sentence
-from omtl.tables.cells import as_rows, cell_names_in, each_cell, long_repeats, planned, with_numbers
-from omtl.tables.layout import STYLES, captioned_latex, mark_of, show
-from omtl.tables.notes import notes_on_sources
-from omtl.tables.plan import descriptions
-from omtl.tables.request import Request
+from omtl.tables.cells import (
+    as_rows,
+    cell_names_in,
+    description_of,
+    each_cell,
+    first_cell,
+    long_repeats,
+    only,
+    planned,
+    with_numbers,
+)
+from omtl.tables.layout import STYLES, Layout, captioned_latex, counts, lay_out, mark_of, show
+from omtl.tables.notes import notes, notes_on_sources, why_of
+from omtl.tables.plan import describe, descriptions
+from omtl.tables.play import play_cells, record
+from omtl.tables.published_results import (
+    PublishedRun,
+    folder_for,
+    runs_of,
+    stem_of,
+    with_published_times,
+    with_results,
+    write_machine,
+    write_rows,
+    write_table,
+)
+from omtl.tables.request import AUTO, Request
+from omtl.tables.scoring import play_until_settled, scored
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
-from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say
 
 if TYPE_CHECKING:
-    from typing import Literal, Unpack
+    from typing import Unpack
 
     from matplotlib.axes import Axes
 
 
-class RequestOptions(TypedDict, total=False):
-    """Which numbers are wanted, and how they are computed.
-
-    ``reading`` is a standard reading or another of the paper, by default the closest one;
-    ``repeats`` the number of the paper's repeats, by default as many as published, or for a table
-    ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
-    the table's own. ``parallel`` names an option of ``conf/parallel`` with ``jobs`` workers, for a
-    cluster at an ``address``. ``one_draw`` shuffles one draw of synthetic data, as the papers do;
-    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours;
-    ``search`` names a search of large grids, instead of the table's own.
-    """
-
-    reading: str
-    repeats: int | Literal["auto"] | None
-    seed: int
-    selection: str | None
-    parallel: str
-    jobs: int | None
-    address: str | None
-    one_draw: bool
-    times: bool
-    slow: bool
-    search: str | None
-
-
-def request_for(**given: Unpack[RequestOptions]) -> Request:
-    """Return a request for a table or figure.
-
-    Raises
-    ------
-    UserError
-        If there is no such option.
-    """
-    user_folder.find()
-    selection, search = given.get("selection"), given.get("search")
-    known = {name.rpartition("/")[2] if "/" in name else name for name in options("reading")}
-    reading = given.get("reading", CLOSEST)
-    return Request(
-        reading if "/" in reading else known_name("reading", reading, known),
-        given.get("repeats"),
-        given.get("seed", 0),
-        selection and known_name("selection", selection, options("selection")),
-        parallel_for(given.get("parallel", "threads"), given.get("jobs"), given.get("address")),
-        Store.default(),
-        given.get("one_draw", False),
-        given.get("times", False),
-        given.get("slow", False),
-        search and known_name("search", search, options("search")),
-    )
-
-
-def parallel_for(
-    parallel: str = "threads", jobs: int | None = None, address: str | None = None
-) -> dict[str, Any]:
-    """Return the config of a parallel engine.
-
-    Raises
-    ------
-    UserError
-        If there is none, or it takes no address.
-    """
-    found = load_option("parallel", parallel)
-    if address is not None:
-        if "address" not in found:
-            raise UserError(
-                f"--parallel {parallel} runs on this machine only, so it takes no --address; "
-                "use --parallel dask or ray"
-            )
-        found = {**found, "address": address}
-    return resolve_jobs(found, jobs)
-
-
 @dataclass(frozen=True, repr=False)
 class Table(DisplayedResult):
-    """A table of a paper, reproduced.
+    """A table of a paper, reproduced: its cells played and judged.
 
     Parameters
     ----------
-    run : TableRun
-        The table as it was played and judged.
+    request : Request
+    planned : DataFrame
+        Its cells before they were played.
+    cells : DataFrame
+        The judged cells.
+    outcome : Outcome
+        The units that were computed, and those that failed.
+    seconds : float
+        How long it took.
     is_cell : bool
-        Whether it is a single cell of the table.
+        Whether it is a single cell of the table, which decides no claim.
     """
 
-    run: TableRun
+    request: Request
+    planned: pd.DataFrame
+    cells: pd.DataFrame
+    outcome: Outcome
+    seconds: float
     is_cell: bool = False
 
     @property
     def name(self) -> str:
         """The table's id."""
-        return self.run.description.id
+        return self.description.id
+
+    @cached_property
+    def description(self) -> TableDescription:
+        """What the table's file says of it."""
+        return description_of(self.cells)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The table in its paper's layout, with all notes on its cells."""
+        return lay_out(self.cells, notes(self.cells))
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """The claims that the table decides: true in print, and of our numbers?"""
+        return claims_of_cells(self.cells).iloc[: None if not self.is_cell else 0]
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """A row for each cell: the published number, ours, the difference, the verdict."""
-        cells = self.run.cells
+        cells = self.cells
         rows = as_rows(cells)
         return with_numbers(rows.assign(stopped=cells["stopped"]) if "stopped" in cells else rows)
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
         """A row for each of our repeats of each cell."""
-        return long_repeats(self.run.cells)
-
-    @property
-    def claims(self) -> pd.DataFrame:
-        """The claims that the table decides: true in print, and of our numbers?"""
-        return self.run.claims
+        return long_repeats(self.cells)
 
     @property
     def notes(self) -> list[str]:
         """What to know about the numbers: why cells are off or missing, what claims came to."""
-        return [*self.run.layout.notes, *self.run.said_of_claims()]
+        return [*self.layout.notes, *self._said_of_claims()]
 
     @property
     def is_broken(self) -> bool:
         """Whether units failed for another reason than missing data."""
-        return self.run.outcome.is_broken
+        return self.outcome.is_broken
 
     @property
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, and what to type next."""
-        found = self.run.layout.agreement
+        found = self.layout.agreement
         bounds = [agreement_sentence(found)] if found else []
         return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
 
     def _within(self) -> str:
-        tally = Counter(self.run.cells["verdict"][self.run.cells["kind"] != OURS])
+        tally = Counter(self.cells["verdict"][self.cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
         if not judged and not tally[MISSING]:
             return "no cell is compared with its published number"
@@ -184,34 +155,46 @@ class Table(DisplayedResult):
         return [f"{tally[HOLDS]} of {plural(len(self.claims), 'claim')} hold; {', '.join(rest)}"]
 
     def _next(self) -> str:
-        cells, names = self.run.cells, self.cell_names
+        cells, names = self.cells, self.cell_names
         wrong = [n for n, v in zip(names, cells["verdict"], strict=True) if v == OFF]
         command = shlex.join(["omtl", "explain", self.name, *(wrong or names)[:1]])
         return f"`{command}` says why; --full shows all {plural(len(self.notes), 'note')}"
 
+    def _said_of_claims(self) -> list[str]:
+        """Return what came of each claim, and whether more repeats may decide more."""
+        said, n_repeats = in_sentences(self.claims), self.request.n_repeats(self.description)
+        undecided = int((self.claims["outcome"] == UNDECIDED).sum())
+        if undecided and n_repeats < self.description.repeats:
+            are = "claim is" if undecided == 1 else "claims are"
+            said.append(
+                f"{undecided} {are} undecided with {plural(n_repeats, 'repeat')}: "
+                f"the paper has {self.description.repeats}, and more may decide"
+            )
+        return said
+
     @property
     def cell_names(self) -> list[str]:
         """The names of the cells, for `explain`."""
-        return cell_names_in(self.run.cells)
+        return cell_names_in(self.cells)
 
     def explain(self, cell: str) -> Explanation:
         """Return what is known about a cell."""
-        return Explanation(explaining.explain_cell(self.name, cell, self.run.request))
+        return Explanation(explain_cell(self.name, cell, self.request))
 
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
-        show(self.run.layout._replace(notes=[]), Console())
+        show(self.layout._replace(notes=[]), Console())
         said = self.summary_of_cell if self.is_cell else self.summary
-        for line in self.notes if full else [*notes_on_sources(self.run.cells), *said]:
+        for line in self.notes if full else [*notes_on_sources(self.cells), *said]:
             say(line)
 
     @property
     def summary_of_cell(self) -> list[str]:
         """The verdict on the only cell, and why; nothing where it is missing, as a note says so."""
-        (cell,) = each_cell(self.run.cells)
+        (cell,) = each_cell(self.cells)
         if cell.verdict == MISSING:
             return []
-        why = explaining.why_of(cell, self.run.description)
+        why = why_of(cell, self.description)
         return [f"{cell.verdict}: {why}" if why else cell.verdict]
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -221,16 +204,38 @@ class Table(DisplayedResult):
 
     def to_latex(self) -> str:
         """Return published and our numbers as a LaTeX table (booktabs)."""
-        return captioned_latex(self.run.layout)
+        return captioned_latex(self.layout)
 
     def write(self) -> list[Path]:
-        """Write the table's files to ``results/``, as ``omtl table`` does; return the paths."""
-        return self.run.write()
+        """Write the table's files to ``results/``, as ``omtl table`` does; return the paths.
+
+        Times in ``results/`` stay unless the request replaces them.
+        """
+        request, cells, layout, claims = self.request, self.cells, self.layout, self.claims
+        is_published = request.is_published(self.description)
+        if is_published and not request.times:
+            cells = with_published_times(cells, request)
+            if cells is not self.cells:
+                layout, claims = lay_out(cells, notes(cells)), claims_of_cells(cells)
+        folder = folder_for(is_published)
+        paths = write_table(cells, layout, claims, folder)
+        last_run = {
+            "units_computed": self.outcome.computed,
+            "units_reused": self.outcome.reused,
+            "seconds": round(self.seconds, 3),
+            "peak_mib": peak_mib(),
+            "parallel": dict(request.parallel),
+        }
+        write_machine(cells, folder, self.outcome.seconds, last_run)
+        if self.planned["search"].notna().any():
+            paths.append(folder_for(is_published, "search") / f"{stem_of(cells)}.points.csv")
+            write_rows(paths[-1], record(self.planned, request.store), request.reading)
+        return paths
 
     @property
     def view(self) -> View:
         """The table: for each column the published number, ours and the verdict's mark."""
-        layout = self.run.layout
+        layout = self.layout
         heads = [text for head in layout.heads for text in (head, "ours", "")]
         rows = [
             [
@@ -254,62 +259,34 @@ class Table(DisplayedResult):
         """Return the table as text."""
         file = io.StringIO()
         console = Console(file=file, width=WIDEST)
-        show(self.run.layout._replace(notes=[]), console)
+        show(self.layout._replace(notes=[]), console)
         return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-@dataclass(frozen=True, repr=False)
-class Explanation(DisplayedResult):
-    """What is known about a number: the verdict and why, its sources, how to make it again.
+def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the outcomes of the claims that a table's cells decide."""
+    of = description_of(cells)
+    return claim_outcomes(of.paper, of.id, first_cell(cells).reading, cells)
 
-    Parameters
-    ----------
-    facts : dict
-        By name.
+
+def played_table(name: str, request: Request, cell: str | None = None) -> Table:
+    """Play the units that a table lacks, or one of its cells by name, and judge its cells.
+
+    Raises
+    ------
+    UserError
+        On an unknown table, cell, reading or rule.
     """
-
-    facts: dict[str, Any]
-
-    @property
-    def lines(self) -> list[str]:
-        """The facts as lines of text, nested ones indented."""
-        return fact_lines(self.facts)
-
-    @property
-    def view(self) -> View:
-        """The facts, one a row."""
-        return View(["", ""], [[name, str(value)] for name, value in self.facts.items()])
-
-    def show(self) -> None:
-        """Print the facts."""
-        for line in self.lines:
-            say(line)
-
-    def __repr__(self) -> str:
-        """Return the facts as text."""
-        return "\n".join(self.lines)
-
-    def _repr_html_(self) -> str:
-        """Return the facts as HTML."""
-        return f"<pre>{html.escape(repr(self))}</pre>"
-
-
-def fact_lines(facts: dict[str, Any], indent: str = "") -> list[str]:
-    """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
-    lines = []
-    for name, value in facts.items():
-        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
-            for one in value:
-                lines += fact_lines({name: one}, indent)
-        elif isinstance(value, list) and value and isinstance(value[0], str):
-            lines += [f"{indent}{name}:", *(f"{indent}  {one}" for one in value)]
-        elif isinstance(value, dict) and len(str(value)) > 60:
-            lines += [f"{indent}{name}:", *fact_lines(value, indent + "  ")]
-        elif isinstance(value, dict):
-            lines.append(f"{indent}{name}: {', '.join(f'{k}={v}' for k, v in value.items())}")
-        else:
-            lines.append(f"{indent}{name}: {value}")
-    return lines
+    started = time.perf_counter()
+    cells = planned(name, request)
+    asked = cells if cell is None else only(cells, cell)
+    if request.repeats == AUTO:
+        judged, outcome = play_until_settled(asked, request)
+    else:
+        outcome = play_cells(asked, request)
+        judged = scored(asked, request.store, outcome.failed)
+    took = time.perf_counter() - started
+    return Table(request, asked, judged, outcome, took, cell is not None)
 
 
 def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]) -> Table:
@@ -342,54 +319,31 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     [[12.66, 12.7972, 'match']]
     """
     known = known_name("table", name, descriptions("table"))
-    return Table(play_table(known, request_for(**given), cell), cell is not None)
+    return played_table(known, request_for(**given), cell)
 
 
-def explain(
-    name: str, cell: str, *, full: bool = False, **given: Unpack[RequestOptions]
-) -> Explanation:
-    """Return what is known about a number, or a claim; nothing is computed.
+def judge_again(table: str) -> list[Path]:
+    """Write the files of a table's published runs anew, with the verdicts of the rule as it is.
 
-    Parameters
-    ----------
-    name, cell : str
-        The table's id, and the cell's name in it (`cell_names`); or the id of a table or figure,
-        and that of a claim that it decides.
-    full : bool
-        Whether to add configs, seeds, hashes of data and code, and machines.
-    **given
-        As in `omtl.table`.
+    Our numbers, the configs and what learners told of tasks stay as they were.
 
     Raises
     ------
     UserError
-        If there is no such table, cell, reading or rule.
-
-    Examples
-    --------
-    >>> import omtl
-    >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
-    'match'
+        If there is no such table.
     """
-    request = request_for(**given)
-    claims = _claims_by(name)
-    if cell.casefold() in claims:
-        return Explanation(explaining.explain_claim(claims[cell.casefold()], request.reading))
-    known = known_name("table", name, descriptions("table"))
-    return Explanation(explaining.explain_cell(known, cell, request, full))
+    of = describe("table", table)
+    return [path for run in runs_of(RESULTS, table) for path in _judged_again(run, of)]
 
 
-def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
-    """Return the names of a table's cells, then the ids of the claims that it decides."""
-    known = known_name("table", name, descriptions("table"))
-    cells = planned(known, request_for(**given))
-    return [*cell_names_in(cells), *_claims_by(known)]
-
-
-def _claims_by(name: str) -> dict[str, pd.Series]:
-    """Return the rows of the ledger of claims that a table or figure decides, by the claim's id."""
-    from omtl.results import claims
-
-    ledger = claims()
-    rows = ledger[ledger["decided_by"] == name.casefold()]
-    return {str(row["claim"]): row for _, row in rows.iterrows()}
+def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:
+    request = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
+    cells = with_results(planned(run.table, request), run)
+    findings = [  # which only the units have
+        line.removeprefix("- ")
+        for line in run.text("md").splitlines()
+        if any(f": {phrase}: " in line for phrase in of.findings.values())
+    ]
+    layout = lay_out(cells, notes(cells, findings))
+    as_it_was = run.meta | {"verdicts": counts(cells)}
+    return write_table(cells, layout, claims_of_cells(cells), run.folder, as_it_was)

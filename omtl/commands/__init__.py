@@ -8,10 +8,11 @@ A command's module has
     what it does, in one line;
 ``EXAMPLES``
     command lines, without the program's name, that its help shows;
-``add_options(command)``
-    which adds the command's arguments to its parser;
-``run(options)``
-    which runs the command and returns the exit status (`omtl.util.status`), or None for success.
+``OPTIONS``
+    its arguments, of which several commands share some (`omtl.commands._options`);
+``run(...)``
+    which takes their values by name, runs the command, and returns the exit status
+    (`omtl.util.status`), or None for success.
 
 A package has the commands below it in files of its own: ``omtl store push``. Modules import nothing
 heavy at the top, so that help appears at once. Commands are thin: what they do is in `omtl.api`,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NoReturn
 
 import omtl.commands
+from omtl.commands._options import Option, flag
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.signals import ended
@@ -32,6 +33,14 @@ EXTRAS = {
 }
 """The extra of the package that installs a module; ``harness`` installs all others."""
 
+DEBUG = flag("debug", "show the traceback of an error")
+
+OF_THE_PARSER = (
+    *("version", "completion", "command", "run", "words", "commands"),
+    *("debug", "dry_run"),
+)
+"""What the parser notes besides the values of a command's options."""
+
 SHELLS = ("bash", "zsh", "tcsh")
 
 
@@ -41,7 +50,7 @@ class Parser(argparse.ArgumentParser):
     Its options are added when it is used: of a command line, those of one command.
     """
 
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    options: Sequence[Option] = ()
 
     def parse_known_args(self, *args: Any, **more: Any) -> Any:
         """Add the options, and parse."""
@@ -50,10 +59,9 @@ class Parser(argparse.ArgumentParser):
 
     def fill(self) -> None:
         """Add the options, unless that was done."""
-        add, self.add_options = self.add_options, None
-        if add is not None:
-            add(self)
-            self.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        options, self.options = self.options, ()
+        for names, settings in options:
+            self.add_argument(*names, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read more, and exit."""
@@ -61,7 +69,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help, with commands in their groups."""
-        if (package := self.get_default("package")) is None:
+        if (package := self.get_default("commands")) is None:
             return super().format_help()
         found = {module.__name__.rpartition(".")[2]: module for module in command_modules(package)}
         lines = [f"usage: {self.prog} COMMAND ...", "", str(self.description)]
@@ -156,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_commands(above: Parser, package: ModuleType) -> None:
-    above.set_defaults(package=package)
+    above.set_defaults(commands=package)
     commands = above.add_subparsers(
         dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
@@ -170,8 +178,8 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
         command.epilog = "\n".join(["examples:", *examples])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        command.add_options = module.add_options
-        command.set_defaults(run=module.run, words=command.prog, package=None)
+        command.options = (*module.OPTIONS, DEBUG)
+        command.set_defaults(run=module.run, words=command.prog, commands=None)
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -184,13 +192,19 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
+def _ended(options: argparse.Namespace) -> int:
+    """Run a command with the values of its options; return the exit status."""
+    given = {name: one for name, one in vars(options).items() if name not in OF_THE_PARSER}
+    return options.run(**given) or DONE
+
+
 def _ended_dry(options: argparse.Namespace) -> int:
     """Run a command that only plans; print what it would compute."""
     from omtl.compute.progress import DryRunPlan
     from omtl.util.screen import say
 
     try:
-        return options.run(options) or DONE
+        return _ended(options)
     except DryRunPlan as plan:
         table, seconds = getattr(options, "table", ""), None
         if table:
@@ -230,7 +244,7 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
             os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
-            return _ended_dry(options) if is_dry else options.run(options) or DONE
+            return _ended_dry(options) if is_dry else _ended(options)
         except ModuleNotFoundError as fault:
             lacking = str(fault.name)
             if lacking.startswith("omtl"):

@@ -1,32 +1,33 @@
-"""Options shared by several commands, and how paths are printed."""
+"""Options of commands, those that several have declared once; and how paths are printed.
+
+An option is called what the function of the API calls it that takes it.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
-from typing import Any
-
-AUTO_HELP = "; auto (default): as many of these as each verdict needs"
-
-FLAGS = {
-    "one-draw": "shuffle one draw of synthetic data, as the papers do; default: many draws",
-    "dry-run": "show how many units would be computed and roughly how long that takes, then exit",
-    "times": "replace the times in results/ with those just measured; default: keep them",
-    "all": "include the cells that take hours; default: they are missing, with the reason",
-    "json": "print JSON, for scripts",
-    "full": "show all notes, not a summary",
-}
-"""Options without a value that several commands have, with their help."""
-
-REQUEST = ("reading", "repeats", "seed", "selection")
-PARALLEL = ("parallel", "jobs", "address")
-"""The names of the options of `add_request_options` and `add_parallel_options`."""
-
-ASKED = (*REQUEST, *PARALLEL, "one_draw", "times")
-"""The options that a request for a table or figure consists of, if a command has them."""
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 MOST = 100_000
 """The largest count that an option takes; of more repeats, planning alone takes minutes."""
+
+
+class Option(NamedTuple):
+    """An argument of a command, as `argparse.ArgumentParser.add_argument` takes it."""
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+def option(*names: str, **settings: Any) -> Option:
+    """Return an argument of a command."""
+    return Option(names, settings)
+
+
+def flag(name: str, text: str, **settings: Any) -> Option:
+    """Return an option without a value, with its help."""
+    return option(f"--{name}", action="store_true", help=text, **settings)
 
 
 def positive(text: str) -> int:
@@ -73,96 +74,83 @@ def natural(text: str) -> int:
     return int(text)
 
 
-def listed_names(given: str | None) -> tuple[str, ...]:
-    """Return the names of a list such as ``a,b``; none where it is not given."""
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the names of a list such as ``a,b``."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def add_run_options(command: argparse.ArgumentParser, auto: bool = False) -> None:
-    """Add the options that say what to run, and how; `auto` is as in `add_request_options`."""
-    add_request_options(command, auto)
-    add_parallel_options(command)
+REPEATS_HELP = (
+    "a number of the paper's repeats, for each of which some tables play several; paper: as many "
+    "as published"
+)
 
+READING = option(
+    "--reading",
+    help="as_written, as_read, as_published, or a name in conf/reading; default: as_published",
+)
+REPEATS = option("--repeats", type=count_of_repeats, help=f"{REPEATS_HELP} (default)")
+AUTO_REPEATS = option(
+    "--repeats",
+    type=auto_or_count,
+    default="auto",
+    help=f"{REPEATS_HELP}; auto (default): as many of these as each verdict needs",
+)
+SEED = option("--seed", type=natural, default=0, help="seed of shuffles and draws; default: 0")
+SELECTION = option(
+    "--selection",
+    help="the rule that chooses hyper-parameters, in conf/selection; default: the table's own",
+)
+REQUEST = (READING, REPEATS, SEED, SELECTION)
+"""Which numbers of a table or figure are wanted (`omtl.api.requests.RequestOptions`)."""
 
-def add_request_options(command: argparse.ArgumentParser, auto: bool = False) -> None:
-    """Add the options that say which numbers of a table or figure are wanted.
-
-    With `auto` as many repeats are played as the verdicts need, unless a number is given.
-    """
-    from omtl.experiment.descriptions import CLOSEST, READINGS
-
-    command.add_argument(
-        "--reading",
-        default=CLOSEST,
-        help=f"{', '.join(READINGS)}, or a name in conf/reading; default: {CLOSEST}",
-    )
-    command.add_argument(
-        "--repeats",
-        type=auto_or_count if auto else count_of_repeats,
-        default="auto" if auto else None,
-        help="a number of the paper's repeats, for each of which some tables play several; paper: "
-        f"as many as published{AUTO_HELP if auto else ' (default)'}",
-    )
-    command.add_argument(
-        "--seed", type=natural, default=0, help="seed of shuffles and draws; default: 0"
-    )
-    command.add_argument(
-        "--selection",
-        help="the rule that chooses hyper-parameters, in conf/selection; default: the table's own",
-    )
-
-
-def add_parallel_options(command: argparse.ArgumentParser) -> None:
-    """Add what says by which workers units are computed."""
-    command.add_argument("--jobs", type=positive, help="number of workers; default: one per core")
-    command.add_argument(
+PARALLEL = (
+    option("--jobs", type=positive, help="number of workers; default: one per core"),
+    option(
         "--parallel",
         default="threads",
         help="threads (default), processes, serial, dask, ray, or a name in conf/parallel",
-    )
-    command.add_argument(
+    ),
+    option(
         "--address",
         help="address of a cluster's scheduler, for --parallel dask or ray; see docs/cluster.md",
-    )
+    ),
+)
+"""By which workers units are computed."""
 
-
-def add_flags(command: argparse.ArgumentParser, *names: str, **own: str) -> None:
-    """Add options without a value: some of the `FLAGS`, and the command's own with their help."""
-    for name, help_text in [*((name, FLAGS[name]) for name in names), *own.items()]:
-        command.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=help_text)
+ONE_DRAW = flag(
+    "one-draw", "shuffle one draw of synthetic data, as the papers do; default: many draws"
+)
+DRY_RUN = flag(
+    "dry-run",
+    "show how many units would be computed and roughly how long that takes, then exit",
+)
+TIMES = flag("times", "replace the times in results/ with those just measured; default: keep them")
+ALL = flag(
+    "all",
+    "include the cells that take hours; default: they are missing, with the reason",
+    dest="slow",
+)
+JSON = flag("json", "print JSON, for scripts", dest="as_json")
 
 
 def refuse_ignored(
-    options: argparse.Namespace,
-    add_options: Callable[[argparse.ArgumentParser], None],
-    why: str,
-    *names: str,
+    options: Iterable[Option], given: Mapping[str, Any], why: str, *names: str
 ) -> None:
-    """Report options, added by a command's `add_options`, that would have no effect.
+    """Report which of some options, by default all, were given though they have no effect.
 
     Raises
     ------
     UserError
-        If one of these names has another value than its default.
+        With the reason, `why`, if one of them has another value than its default.
     """
     from omtl.util.errors import UserError
 
     parser = argparse.ArgumentParser()
-    add_options(parser)
-    for name in names:
-        if getattr(options, name) != parser.get_default(name):
+    actions = [parser.add_argument(*words, **settings) for words, settings in options]
+    defaults = {action.dest: action.default for action in actions}
+    for name in names or defaults:
+        if name in given and given[name] != defaults[name]:
             raise UserError(f"{why}; leave --{name.replace('_', '-')} out")
-
-
-def given_request(options: argparse.Namespace) -> dict[str, Any]:
-    """Return which numbers are wanted, as `omtl.api.tables.RequestOptions`."""
-    given = {name: getattr(options, name) for name in ASKED if hasattr(options, name)}
-    return given | ({"slow": options.all} if hasattr(options, "all") else {})
-
-
-def given_parallel(options: argparse.Namespace) -> dict[str, Any]:
-    """Return by which workers units are computed."""
-    return {name: getattr(options, name) for name in PARALLEL}
 
 
 def print_json(content: Any) -> None:

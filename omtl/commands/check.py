@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
-from omtl.commands._options import add_flags, print_json
+from omtl.commands._options import JSON, option, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
@@ -16,31 +15,29 @@ EXAMPLES = (
     "check my_learner.py --json",
     "check examples/foreign/algorithm/sgd_hinge.yaml",
 )
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the file to check."""
-    command.add_argument(
+OPTIONS = (
+    option(
         "file",
         type=Path,
         metavar="FILE",
         help="a Python file with its configs in algorithm/NAME.yaml next to it, or such a config",
-    )
-    add_flags(command, "json")
+    ),
+    JSON,
+)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(file: Path, as_json: bool) -> int:
     """Print one line per check of each learner, as it is made; fail if any check fails."""
     from omtl.api.checks import Checks, findings_of
 
     rows: list[dict[str, Any]] = []
-    for row in findings_of(options.file):
-        if not options.json:
+    for row in findings_of(file):
+        if not as_json:
             if not rows or rows[-1]["learner"] != row["learner"]:
                 print(row["learner"])
             why = f" — {row['why']}" if row["why"] else ""
             print(f"  {row['result']:8}{row['demands']}{why}", flush=True)
         rows.append(row)
-    if options.json:
+    if as_json:
         print_json(rows)
     return DONE if Checks(rows).passed else FAILED

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-
-from omtl.commands._options import add_flags, print_json
+from omtl.commands._options import JSON, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "manage"
 HELP = "show what is installed, cached and missing"
 EXAMPLES = ("doctor", "doctor --json")
+OPTIONS = (JSON,)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add ``--json``."""
-    add_flags(command, "json")
-
-
-def run(options: argparse.Namespace) -> int:
+def run(as_json: bool) -> int:
     """Print the state of each item; fail if an essential one is missing."""
     from omtl.api.views import View
     from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
 
     found = examined()
-    if options.json:
+    if as_json:
         print_json(found)
     else:
         colours = {GOOD: "green", NOTE: "yellow", BAD: "bold red"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
-from omtl.commands._options import add_flags, add_request_options, given_request, print_json
+from omtl.commands._options import JSON, ONE_DRAW, REQUEST, flag, option, print_json
 
 GROUP = "check a paper"
 HELP = "say why a number has its verdict, and where ours comes from; or why a claim fails"
@@ -15,26 +15,21 @@ EXAMPLES = (
     'explain osmtl-table1 "OSMTL-e on Spam Detection, auc" --json',
     "explain rom-table2 rom-ahead-of-all",
 )
+OPTIONS = (
+    option("table", metavar="TABLE", help="id of the table, or of a claim's figure"),
+    option("cell", metavar="CELL", nargs="?", help="or a claim's id; default: list all names"),
+    flag("full", "add configs, seeds, hashes of data and code, and machines"),
+    *(*REQUEST, ONE_DRAW, JSON),
+)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the cell and the run of its table."""
-    command.add_argument("table", metavar="TABLE", help="id of the table, or of a claim's figure")
-    command.add_argument(
-        "cell", metavar="CELL", nargs="?", help="or a claim's id; default: list all names"
-    )
-    add_flags(command, full="add configs, seeds, hashes of data and code, and machines")
-    add_request_options(command)
-    add_flags(command, "one-draw", "json")
-
-
-def run(options: argparse.Namespace) -> None:
+def run(table: str, cell: str | None, full: bool, as_json: bool, **given: Any) -> None:
     """Print what is known about a cell, or the names of all cells."""
-    from omtl.api.tables import cell_names, explain
+    from omtl.api import explanations
 
-    if options.cell is None:
-        names = cell_names(options.table, **given_request(options))
-        print_json(names) if options.json else print("\n".join(names))
+    if cell is None:
+        names = explanations.cell_names(table, **given)
+        print_json(names) if as_json else print("\n".join(names))
         return
-    found = explain(options.table, options.cell, full=options.full, **given_request(options))
-    print_json(found.facts) if options.json else found.show()
+    found = explanations.explain(table, cell, full=full, **given)
+    print_json(found.facts) if as_json else found.show()

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
-
-from omtl.commands._options import add_flags, print_json
+from omtl.commands._options import JSON, option, print_json
 
 GROUP = "manage"
 HELP = "list tables, figures, and everything you can combine, with a line on each"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
+OPTIONS = (
+    option("kind", nargs="?", metavar="KIND", help="such as algorithms; default: all"),
+    JSON,
+)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the kind to list."""
-    command.add_argument("kind", nargs="?", metavar="KIND", help="such as algorithms; default: all")
-    add_flags(command, "json")
-
-
-def run(options: argparse.Namespace) -> None:
+def run(kind: str | None, as_json: bool) -> None:
     """Print the entries, grouped by kind."""
     from omtl.api.papers import KINDS, catalogue
 
-    found = [catalogue(kind) for kind in ([options.kind] if options.kind else KINDS)]
-    if options.json:
+    found = [catalogue(one) for one in ([kind] if kind else KINDS)]
+    if as_json:
         print_json({each.kind: each.rows for each in found})
         return
     for each in found:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib.util import find_spec
 from pathlib import Path
 
-from omtl.commands._options import tell_written
+from omtl.commands._options import option, tell_written
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
@@ -24,21 +23,20 @@ LONGEST = 100
 """The longest name, in letters: file systems limit the names of files."""
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what to create."""
-    command.add_argument("kind", choices=tuple(NEXT), metavar="KIND", help=", ".join(NEXT))
-    command.add_argument("name", metavar="NAME", help="lower-case letters, digits, underscores")
+OPTIONS = (
+    option("kind", choices=tuple(NEXT), metavar="KIND", help=", ".join(NEXT)),
+    option("name", metavar="NAME", help="lower-case letters, digits, underscores"),
+)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(kind: str, name: str) -> None:
     """Write the files into the checkout or the current folder."""
     from omtl.experiment.new_files import make_files
 
-    _refuse(options.kind, options.name)
-    paths = make_files(options.kind, options.name, Path.cwd())
+    _refuse(kind, name)
+    paths = make_files(kind, name, Path.cwd())
     tell_written(paths)
-    words = {"name": options.name, "file": paths[0].relative_to(Path.cwd())}
-    print(f"try: {NEXT[options.kind].format(**words)}")
+    print(f"try: {NEXT[kind].format(name=name, file=paths[0].relative_to(Path.cwd()))}")
 
 
 def _refuse(kind: str, name: str) -> None:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from omtl.commands._options import tell_written
+from omtl.commands._options import option, tell_written
 
 GROUP = "manage"
 HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --output public")
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the output folder."""
-    command.add_argument(
+OPTIONS = (
+    option(
         "--output",
         type=Path,
         help="the folder to write; default: .omtl/site in a checkout, site elsewhere",
-    )
+    ),
+)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(output: Path | None) -> None:
     """Write the site and print the path of its front page."""
     from omtl.site.build import build
     from omtl.util.paths import CHECKOUT, home_folder
 
     default = home_folder() / "site" if CHECKOUT else Path("site")
-    tell_written([build(options.output or default)])
+    tell_written([build(output or default)])

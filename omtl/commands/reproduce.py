@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
-from omtl.commands._options import add_flags, add_run_options, given_request
+from omtl.commands._options import ALL, PARALLEL, REQUEST
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
 HELP = "reproduce every table and figure under each standard reading"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
+OPTIONS = (*REQUEST, *PARALLEL, ALL)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add how to run them; the reading is every standard one."""
-    add_run_options(command)
-    add_flags(command, "all")
-
-
-def run(options: argparse.Namespace) -> int:
+def run(**given: Any) -> int:
     """Reproduce everything and print a summary that names failures; the rest continues."""
-    from rich.console import Console
+    from omtl.api.everything import reproduce_everything
+    from omtl.api.requests import request_for
 
-    from omtl.api.tables import request_for
-    from omtl.reproduction.reproduce_all import reproduce_everything
-
-    summary = reproduce_everything(request_for(**given_request(options)), Console())
+    summary = reproduce_everything(request_for(**given))
     print(summary)
     return FAILED if summary.failures else DONE

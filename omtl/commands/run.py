@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from omtl.commands._options import add_flags
+from omtl.commands._options import flag, option
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
@@ -21,47 +21,44 @@ EXAMPLES = (
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add Hydra's overrides, and its own options."""
-    add = command.add_argument
-    add("-m", "--multirun", action="store_true", help="sweep over lists of values")
-    add("--cfg", choices=("job", "hydra", "all"), help="print the config that would run")
-    add_flags(command, resolve="print --cfg with interpolations resolved")
-    add("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm")
-    add("--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes the config")
-    add(
+OPTIONS = (
+    option("-m", "--multirun", action="store_true", help="sweep over lists of values"),
+    option("--cfg", choices=("job", "hydra", "all"), help="print the config that would run"),
+    flag("resolve", "print --cfg with interpolations resolved"),
+    option("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm"),
+    option(
+        "--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes the config"
+    ),
+    option(
         "--config-dir",
         type=Path,
         metavar="FOLDER",
         help="your own folder of configs; the same as setting OMTL_OWN",
-    )
-    add_flags(
-        command,
-        hydra_help="print Hydra's own help",
-        shell_completion="Hydra's own completion: install=bash, query=bash, ...",
-    )
-    add(
+    ),
+    flag("hydra-help", "print Hydra's own help"),
+    flag("shell-completion", "Hydra's own completion: install=bash, query=bash, ..."),
+    option(
         "overrides",
         nargs="*",
         metavar="NAME=VALUE",
         help="a choice from a group (algorithm=coml) or a value (repeats=5)",
-    )
+    ),
+)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(config_dir: Path | None, overrides: Sequence[str], **given: Any) -> int:
     """Hand the overrides to Hydra, and run what it composes."""
     from omtl.commands._hydra import run_hydra
     from omtl.util import user_folder
 
-    if options.config_dir is not None:
-        user_folder.use_folder(options.config_dir)
-    given = vars(options)
+    if config_dir is not None:
+        user_folder.use_folder(config_dir)
     _refuse(given)
     flags = ("multirun", "resolve", "hydra_help", "shell_completion")
     words = [f"--{name.replace('_', '-')}" for name in flags if given[name]]
     for name in ("cfg", "package", "info"):
         words += [f"--{name}", given[name]] if given[name] is not None else []
-    return run_hydra([*words, *options.overrides])
+    return run_hydra([*words, *overrides])
 
 
 def _refuse(given: dict[str, Any]) -> None:

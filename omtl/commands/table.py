@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
 from omtl.commands._options import (
-    add_flags,
-    add_run_options,
-    given_request,
+    ALL,
+    AUTO_REPEATS,
+    DRY_RUN,
+    ONE_DRAW,
+    PARALLEL,
+    READING,
+    SEED,
+    SELECTION,
+    TIMES,
+    flag,
+    option,
     refuse_ignored,
     tell_written,
 )
@@ -20,32 +28,29 @@ EXAMPLES = (
     "table rom-table1 --reading as_written",
     'table dom-table1 --cell "PA on Synthetic" --repeats 5',
 )
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the table and how to run it."""
-    command.add_argument(
-        "table", metavar="TABLE", help="id of the table; `omtl list tables` shows all"
-    )
-    command.add_argument(
+OPTIONS = (
+    option("table", metavar="TABLE", help="id of the table; `omtl list tables` shows all"),
+    option(
         "--cell",
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
-    )
-    add_run_options(command, auto=True)
-    command.add_argument(
+    ),
+    *(READING, AUTO_REPEATS, SEED, SELECTION, *PARALLEL),
+    option(
         "--search", help="how large grids are narrowed, in conf/search; default: the table's own"
-    )
-    add_flags(command, "full", "one-draw", "dry-run", "times", "all")
+    ),
+    flag("full", "show all notes, not a summary"),
+    *(ONE_DRAW, DRY_RUN, TIMES, ALL),
+)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(table: str, cell: str | None, full: bool, **given: Any) -> int:
     """Compute a table's missing units, print it next to the published one, write its files."""
-    from omtl.api.tables import table
+    from omtl.api import tables
 
-    if options.cell is not None:
-        refuse_ignored(options, add_options, "--cell writes no files", "times")
-    made = table(options.table, cell=options.cell, search=options.search, **given_request(options))
-    made.show(options.full)
-    if options.cell is None:
+    if cell is not None:
+        refuse_ignored([TIMES], given, "--cell writes no files")
+    made = tables.table(table, cell=cell, **given)
+    made.show(full)
+    if cell is None:
         tell_written(made.write())
     return FAILED if made.is_broken else DONE

@@ -11,7 +11,6 @@ import pandas as pd
 
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.explain import command_of_cell, why_of
 from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import code, plain, short, slug
@@ -24,6 +23,7 @@ from omtl.tables.cells import (
     planned,
 )
 from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
+from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.request import Request

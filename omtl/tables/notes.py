@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
@@ -23,8 +24,22 @@ from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, 
 from omtl.tables.plan import describe, known_readings, row_labels
 from omtl.tables.proofread import by_row, suspects
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
-from omtl.tables.verdict import CONTAINS, MATCH, MISSING, NEAR, OFF, OURS
+from omtl.tables.verdict import (
+    CLOSE,
+    CLOSEST_SHARE,
+    CONFIDENCE,
+    CONTAINS,
+    JUDGED,
+    MATCH,
+    MISSING,
+    NEAR,
+    OFF,
+    OURS,
+)
 from omtl.util.screen import plural
+
+LEVEL = f"{CONFIDENCE:.1%}"
+"""The level of the intervals of differences, in words."""
 
 APART = "within 10 %, but many standard errors from print"
 """How the note on such a cell begins."""
@@ -245,3 +260,28 @@ def _placebo_test(cells: pd.DataFrame, of: TableDescription) -> Sequence[str]:
         if asked.selection == of.selection
         else []
     )
+
+
+def why_of(cell: Any, of: TableDescription) -> str:
+    """Return why a cell has its verdict, in words."""
+    reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ").removeprefix(f"{APART}: ")
+    if cell.verdict not in JUDGED or not cell.n_repeats:
+        return reason
+    scale = METRICS[cell.metric].scale
+    of_scale = "" if scale is abs else f" of {scale(float(cell.published_mean)):.3g}"
+    far = {MATCH: f"within {CLOSEST_SHARE:.0%}", NEAR: f"within {CLOSE:.0%}"}
+    found = (
+        f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
+        f"number, {far.get(cell.verdict, f'beyond {CLOSE:.0%}')}; the {LEVEL} interval of the "
+        f"difference, [{cell.low:+.3g}, {cell.high:+.3g}], {cell.interval} 0"
+    )
+    return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found
+
+
+def command_of_cell(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
+    """Return the command line that makes just the cell of this name."""
+    words = ["omtl", "table", cell.table, "--cell", name, "--reading", cell.reading]
+    words += ["--repeats", str(cell.asked_repeats), "--seed", str(cell.seed)]
+    words += ["--one-draw"] if one_draw else []
+    words += ["--selection", cell.selection] if cell.selection != own_selection else []
+    return shlex.join(words)

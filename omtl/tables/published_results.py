@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +37,7 @@ from omtl.tables.layout import Layout, claims_markdown, counts, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import NOTHING, scored
 from omtl.tables.verdict import judged, spread_tests
+from omtl.util.files import write_whole
 from omtl.util.host import host
 from omtl.util.paths import RESULTS, ROOT, results_to_read
 from omtl.util.result_files import as_csv, read_csv, rows_in, text_of, write_all, write_csv
@@ -162,6 +165,47 @@ def write_table(
 
 MACHINE = "machine.json"
 """Suffix of files with a run's duration and machine, which git ignores."""
+
+
+def write_machine(
+    cells: pd.DataFrame, folder: Path, took: Mapping[str, float], last_run: Mapping[str, Any]
+) -> Path:
+    """Write a table's duration, machine and commit to a file that git ignores; return its path.
+
+    They differ between runs. The file says by which run most of the table's units were computed:
+    the last one, or the one that it said before, if that computed the very same units. So a run
+    from the store erases nothing, and records about units of earlier code are dropped.
+
+    Parameters
+    ----------
+    cells : DataFrame
+    folder : Path
+    took : mapping of str to float
+        Duration of each unit in seconds, by key, whichever run computed it.
+    last_run : mapping
+        Facts about the last run.
+    """
+    path = folder / f"{by_reading(stem_of(cells), first_cell(cells).reading)}.{MACHINE}"
+    units = hashlib.sha256("".join(sorted(took)).encode()).hexdigest()
+    runs = [last_run] if last_run["units_computed"] else []
+    with suppress(FileNotFoundError, ValueError):
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+        if earlier.get("units_sha256") == units and earlier["computed_by"]:
+            runs.append(earlier["computed_by"])
+    facts = {
+        "units": len(took),
+        "seconds": round(sum(took.values()), 3),
+        "seconds_of": {
+            f"{cell.algorithm} on {cell.dataset}": round(cell.seconds, 3)
+            for cell in each_cell(cells)
+        },
+        "units_sha256": units,
+        "last_run": last_run,
+        "host": host(),
+        "computed_by": max(runs, key=lambda run: run["units_computed"], default=None),
+    }
+    write_whole(path, as_json(facts, 2) + "\n")
+    return path
 
 
 SHOWN_READINGS = tuple(reversed(tuple(READINGS)))

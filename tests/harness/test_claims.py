@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_tables import a_cell
 
+from omtl.api import everything
 from omtl.commands import _main
 from omtl.compute.independent_jobs import attempt
 from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import judge_claims, outcome_of
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import Claim
-from omtl.reproduction import figure_runs, reproduce, reproduce_all
 from omtl.tables import plan
 from omtl.tables.verdict import judged as judged_cells
 from omtl.util.errors import UserError
@@ -128,22 +128,22 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
     one = judged_cells(pd.DataFrame([a_cell("A", values=[10.0])])).assign(verdict="match")
     outcomes = pd.DataFrame({"outcome": [HOLDS]})
     made: dict[str, Make] = {
-        "table": lambda *_: SimpleNamespace(cells=one, claims=outcomes, broken=False),
-        "figure": lambda *_: SimpleNamespace(claims=outcomes, paths=[], broken=False),
+        "table": lambda *_: SimpleNamespace(cells=one, claims=outcomes, is_broken=False),
+        "figure": lambda *_: SimpleNamespace(outcomes=[HOLDS], is_broken=False),
     }
     ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
     import_module("omtl.api.tables")  # imported under the fakes, it would keep them
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
     described = a_table(paper="rom", selection="fixed")
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
-    monkeypatch.setattr(reproduce, "reproduce_table", lambda *args: made["table"](*args))
-    monkeypatch.setattr(reproduce_all, "run_jobs", lambda jobs, _: [*map(attempt, jobs)])
-    monkeypatch.setattr(figure_runs, "compute_figure", lambda *_: None)
-    monkeypatch.setattr(figure_runs, "reproduce_figure", lambda *args: made["figure"](*args))
+    monkeypatch.setattr(everything, "reproduce_table", lambda *args: made["table"](*args))
+    monkeypatch.setattr(everything, "run_jobs", lambda jobs, _: [*map(attempt, jobs)])
+    monkeypatch.setattr(everything, "compute_figure", lambda *_: None)
+    monkeypatch.setattr(everything, "reproduce_figure", lambda *args: made["figure"](*args))
     monkeypatch.setattr(statistics, "reproduce_statistics", lambda *_: [])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
-    monkeypatch.setattr(reproduce_all, "write_hindsight_gap", lambda *_: [])
-    monkeypatch.setattr(reproduce_all, "write_findings", lambda *_: [])
+    monkeypatch.setattr(everything, "write_hindsight_gap", lambda *_: [])
+    monkeypatch.setattr(everything, "write_findings", lambda *_: [])
     return made
 
 

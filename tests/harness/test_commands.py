@@ -15,11 +15,11 @@ import pytest
 from environments import environment, python
 from small_tables import small_table
 
+from omtl.api import explanations, exports, tables
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import options
-from omtl.reproduction import explain, export, reproduce
 from omtl.tables import plan
 from omtl.tables.cells import as_rows, with_numbers
 from omtl.tables.layout import latex, lay_out, layout_markdown
@@ -105,7 +105,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     """Make dom-table1 two small experiments on synthetic data; return it."""
     cells = small_table(repeats=2)
     cells = cells[cells["algorithm"].isin(["PM", "PA"])]
-    for module in (explain, export, reproduce):
+    for module in (explanations, exports, tables):
         monkeypatch.setattr(module, "planned", lambda *_: cells)
     return cells
 
@@ -114,10 +114,10 @@ def test_a_cell_is_made_alone_and_explained(store: Store, table: pd.DataFrame) -
     """The command that is told makes the cell; then its number is traced to its units."""
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
     name = "PA on Synthetic"
-    before = explain.explain_cell("dom-table1", name, wanted)
+    before = explanations.explain_cell("dom-table1", name, wanted)
     assert (before["verdict"], before["why"]) == ("missing", "0 of 2 repeats are stored")
-    assert not reproduce.play_table("dom-table1", wanted, name).outcome.failed
-    after = explain.explain_cell("dom-table1", name, wanted, full=True)
+    assert not tables.played_table("dom-table1", wanted, name).outcome.failed
+    after = explanations.explain_cell("dom-table1", name, wanted, full=True)
     assert (after["from"], after["repeats"]) == ("the store", 2)
     [experiment] = table["experiment"][table["algorithm"] == "PA"]
     units = experiment.repeats(0, 2)
@@ -152,7 +152,7 @@ def test_a_table_is_exported_with_its_raw_repeats(
     """The same numbers in all forms, and a row for each repeat."""
     engine.run_units(units_of(table), store, SERIAL, quiet=True)
     wanted = Request(repeats=2, parallel=SERIAL, store=store)
-    said, paths = export.export_files("dom-table1", wanted, tmp_path)
+    said, paths = exports.export_files("dom-table1", wanted, tmp_path)
     assert said.endswith("; from the store")
     endings = {path.name.removeprefix("dom-table1.") for path in paths}
     assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}

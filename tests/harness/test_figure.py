@@ -11,6 +11,7 @@ from described import a_line, a_panel
 from miniature import AS_WRITTEN, SERIAL, a_rule
 from small_tables import TINY, Small
 
+from omtl.api.figures import measured_figure
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.descriptions import FigureDescription
@@ -22,7 +23,6 @@ from omtl.figures.numbers import drawn_rows, figure_rows, show_figure
 from omtl.figures.panels import axes, regret_bounds
 from omtl.figures.panels.axes import Axes, Curve
 from omtl.figures.plan import plan_figure
-from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.theory import comparators, dom

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from miniature import SERIAL, a_rule
-from rich.console import Console
 from small_tables import SEARCH, filled_store, small_table, table_of
 
+from omtl.api import tables
 from omtl.compute.store import CachedStore, Store
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import BestRow, pick, pick_row
@@ -24,7 +24,6 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
-from omtl.reproduction import reproduce
 from omtl.tables import cells, plan
 from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
@@ -178,7 +177,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         made = small_table(request.n_repeats(description), request.selection)
         return made.assign(reading=reading.name if reading else request.reading)
 
-    for module in (reproduce, hindsight_gap):
+    for module in (tables, hindsight_gap):
         monkeypatch.setattr(module, "planned", small)
     for place in (plan, hindsight_gap, cells):
         monkeypatch.setattr(place, "describe", lambda _kind, _name: description)
@@ -194,12 +193,11 @@ def wanted(filled: Store, selection: str | None, repeats: int | None = None) -> 
 
 def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> None:
     """In files of their own, the paper's left as they are; short runs are not kept."""
-    quiet = Console(quiet=True)
-    reproduce.reproduce_table("dom-table1", wanted(filled, None), quiet)
+    tables.played_table("dom-table1", wanted(filled, None)).write()
     own = (here / "reproduced" / "dom-table1.csv").read_bytes()
-    done = reproduce.reproduce_table("dom-table1", wanted(filled, NO_HINDSIGHT), quiet)
-    assert {path.parent.name for path in done.paths} == {"reproduced"}
-    assert {path.name for path in done.paths} == {
+    paths = tables.played_table("dom-table1", wanted(filled, NO_HINDSIGHT)).write()
+    assert {path.parent.name for path in paths} == {"reproduced"}
+    assert {path.name for path in paths} == {
         f"dom-table1.prefix.{form}" for form in (*OF_ALL, *OF_ONE)
     }
     assert (here / "reproduced" / "dom-table1.csv").read_bytes() == own
@@ -207,8 +205,8 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
         assert {row["selection"] for row in csv.DictReader(file)} == {NO_HINDSIGHT}
     meta = json.loads((here / "reproduced" / "dom-table1.prefix.meta.json").read_text())
     assert meta["selection"] == NO_HINDSIGHT
-    short = reproduce.reproduce_table("dom-table1", wanted(filled, NO_HINDSIGHT, 2), quiet)
-    assert {path.parent.name for path in short.paths} == {"partial"}
+    short = tables.played_table("dom-table1", wanted(filled, NO_HINDSIGHT, 2)).write()
+    assert {path.parent.name for path in short} == {"partial"}
     assert not wanted(filled, NO_HINDSIGHT).is_full(describe("table", "dom-table1"))
 
 

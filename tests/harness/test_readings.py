@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +16,7 @@ import yaml
 from described import a_table
 from miniature import AS_WRITTEN
 
-from omtl.commands.audit import readings as command
+from omtl.commands._main import main
 from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
 from omtl.reproduction import search_readings
@@ -101,10 +100,8 @@ def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert searched(begin="elsewhere").answers == searched().answers
 
 
-def asked(*words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    command.add_options(parser)
-    return parser.parse_args([TABLE, *words])
+def searched_by_command(*words: str) -> None:
+    assert main(["audit", "readings", TABLE, *words]) == 0
 
 
 @pytest.mark.usefixtures("tried")
@@ -114,12 +111,12 @@ def test_only_a_full_search_writes_the_readings(
     conf = tmp_path / "conf" / "reading" / "dom"
     monkeypatch.setattr(Reading, "of", lambda _paper, _name: AS_WRITTEN)
     for words in (["--repeats", "2"], ["--seed", "1"]):
-        command.run(asked(*words))
+        searched_by_command(*words)
         assert "the paper's readings stay unchanged" in capsys.readouterr().out
         assert not conf.exists()
         assert not (tmp_path / "results" / "readings").exists()
         assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
-    command.run(asked("--repeats", "2", "--keep"))
+    searched_by_command("--repeats", "2", "--keep")
     kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
     assert kept == searched().answers
     assert (tmp_path / "results" / "readings" / f"{TABLE}.placebo.csv").exists()

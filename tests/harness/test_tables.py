@@ -13,13 +13,13 @@ import pytest
 from rich.console import Console
 from small_tables import BASELINES, filled_store, small_table
 
+from omtl.api import tables
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
 from omtl.evidence.comparison_files import count_outcomes, written_ranks
 from omtl.evidence.ranks import rank
 from omtl.measures.metrics import METRICS
-from omtl.reproduction import reproduce
 from omtl.tables import plan, published_results
 from omtl.tables.cells import as_rows
 from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
@@ -76,7 +76,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     )
     description = replace(describe("table", "dom-table1"), repeats=2)
     monkeypatch.setattr(
-        reproduce, "planned", lambda _name, request: both.assign(reading=request.reading)
+        tables, "planned", lambda _name, request: both.assign(reading=request.reading)
     )
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: description)
     monkeypatch.setattr("omtl.tables.cells.describe", lambda _kind, _name: description)
@@ -89,7 +89,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def made(results: Path, store: Store, times: bool = False) -> dict[str, bytes]:
     """Make the table from nothing; return the files that git keeps."""
     asked = Request(parallel=SERIAL, store=store, times=times)
-    reproduce.reproduce_table("dom-table1", asked, Console(quiet=True))
+    tables.played_table("dom-table1", asked).write()
     return {
         path.name: path.read_bytes()
         for path in sorted((results / "reproduced").iterdir())

@@ -10,6 +10,7 @@ from described import a_figure
 from miniature import AS_WRITTEN, SERIAL, changed, with_grid, with_options
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
+from omtl.api.figures import measured_figure
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.playing import compute, setting_of
@@ -22,7 +23,6 @@ from omtl.figures.plan import plan_figure
 from omtl.learners.batch import ITL
 from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols.splits import folds, split
-from omtl.reproduction.figure_runs import measured_figure
 from omtl.tables.request import Request
 
 READING = AS_WRITTEN

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
+from omtl.api import exports
+from omtl.api.explanations import explain_cell
 from omtl.commands import _main
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.datasets import DataSet
 from omtl.experiment import playing
-from omtl.reproduction import export, json_ld
-from omtl.reproduction.explain import explain_cell
+from omtl.reproduction import json_ld
 from omtl.reproduction.json_ld import croissant
 from omtl.tables.cells import as_rows, planned, with_numbers
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
@@ -82,7 +83,7 @@ def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
 
 def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     """The same bytes as in git, and in other forms; a figure but for its pdf."""
-    said, _ = export.export_files("dom-table1", Request(store=store), tmp_path)
+    said, _ = exports.export_files("dom-table1", Request(store=store), tmp_path)
     assert "from results/reproduced/dom-table1.csv" in said
     in_git = (RESULTS / "reproduced" / "dom-table1.md").read_bytes()
     assert (tmp_path / "dom-table1.md").read_bytes() == in_git
@@ -94,7 +95,7 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
     pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
     assert str(of_parquet["ours_mean"].dtype) == "float64"
-    said, paths = export.export_files("dom-fig2", Request(store=store), tmp_path)
+    said, paths = exports.export_files("dom-fig2", Request(store=store), tmp_path)
     assert "no pdf and png" in said
     assert {path.suffix for path in paths} == {".svg", ".csv", ".bib"}
     drawn = (RESULTS / "figures" / "dom-fig2.svg").read_bytes()
@@ -114,7 +115,7 @@ def test_citations_do_without_the_extra_for_tables() -> None:
 def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:
     """They are not exported in their place; without synthetic data it is the same run."""
     with pytest.raises(UserError, match="there are no results for 50 repeats"):
-        export.export_files("dom-table1", Request(store=store, one_draw=True), tmp_path)
+        exports.export_files("dom-table1", Request(store=store, one_draw=True), tmp_path)
     asked = Request(store=store, one_draw=True)
     assert published_run(planned("osmtl-table1", asked), asked) is not None
 

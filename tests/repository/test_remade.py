@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from omtl.api.tables import judge_again
 from omtl.compute.store import Store
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.ledger import papers_with_claims, with_conclusions, write_ledgers
 from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment.config import paper_file
 from omtl.reproduction.board import DIGITS, from_results
-from omtl.reproduction.reproduce import judge_again
 from omtl.reproduction.search_readings import write_page
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import descriptions

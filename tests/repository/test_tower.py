@@ -14,7 +14,7 @@ FLOORS = list(reversed(TOP_DOWN))
 FLOORS.insert(FLOORS.index("sklearn"), "data_fetchers")
 MODULES = sorted([*(ROOT / "omtl").rglob("*.py"), *(ROOT / "data_fetchers").glob("*.py")])
 
-INTERFACES = {"load", "parse", "play_grid", "add_options", "run"}
+INTERFACES = {"load", "parse", "play_grid", "run"}
 """Functions that a module is recognised by: of a data set, a protocol, a command."""
 
 NOT_YET = ("kernel", "learners")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-
-from omtl.commands._options import tell_written
+from omtl.commands._options import Option, tell_written
 
 GROUP = "look behind the numbers"
 HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("audit claims",)
+OPTIONS: tuple[Option, ...] = ()
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add nothing: everything is read from results/."""
-
-
-def run(options: argparse.Namespace) -> None:  # noqa: ARG001
+def run() -> None:
     """Write the ledger and the audit, and print the outcomes."""
     from omtl.evidence.ledger import write_ledgers
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-
-from omtl.commands._options import positive, tell_written
+from omtl.commands._options import option, positive, tell_written
 
 GROUP = "look behind the numbers"
 HELP = "measure how much of each paper's margin comes from tuning in hindsight"
 EXAMPLES = ("audit hindsight", "audit hindsight --repeats 5")
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the number of repeats."""
-    command.add_argument(
+OPTIONS = (
+    option(
         "--repeats",
         type=positive,
         help="the papers' repeats, for each of which some tables play several; "
         "default: as many as published",
-    )
+    ),
+)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(repeats: int | None) -> None:
     """Write and print the margins under the papers' rule and without hindsight."""
     from omtl.evidence.hindsight_gap import write_hindsight_gap
     from omtl.tables.request import Request
 
-    sentences, paths = write_hindsight_gap(Request(repeats=options.repeats))
+    sentences, paths = write_hindsight_gap(Request(repeats=repeats))
     print("\n".join(sentences))
     tell_written(paths)

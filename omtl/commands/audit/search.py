@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
-from omtl.commands._options import add_run_options, given_request, tell_written
+from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
 GROUP = "look behind the numbers"
 HELP = "measure how much accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("audit search rom-table1",)
+OPTIONS = (
+    option("table", metavar="TABLE", help="id of the table"),
+    option("--search", dest="measured", default="halving", help="a name in conf/search"),
+    *(*REQUEST, *PARALLEL),
+)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the table, the search and how to run it."""
-    command.add_argument("table", metavar="TABLE", help="id of the table")
-    command.add_argument("--search", default="halving", help="a name in conf/search")
-    add_run_options(command)
-
-
-def run(options: argparse.Namespace) -> None:
+def run(table: str, measured: str, **given: Any) -> None:
     """Search the grids of a fully played table; print and write the differences."""
     from omtl.api.audits import search_grids
 
-    rows, path = search_grids(options.table, options.search, **given_request(options))
+    rows, path = search_grids(table, measured, **given)
     print(rows.iloc[:, :9].to_string(index=False))
     tell_written([path])

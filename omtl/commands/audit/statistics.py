@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
-from omtl.commands._options import add_request_options, given_request, tell_written
+from omtl.commands._options import REQUEST, option, tell_written
 
 GROUP = "look behind the numbers"
 HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("audit statistics aklo-table1",)
+OPTIONS = (option("table", metavar="TABLE", help="the id of a table or figure"), *REQUEST)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the table or figure and its run."""
-    command.add_argument("table", metavar="TABLE", help="the id of a table or figure")
-    add_request_options(command)
-
-
-def run(options: argparse.Namespace) -> None:
+def run(table: str, **given: Any) -> None:
     """Write the statistics of a table or figure from the store or the kept repeats."""
-    from omtl.api.tables import request_for
+    from omtl.api.requests import request_for
     from omtl.evidence.statistics import reproduce_statistics
 
-    tell_written(reproduce_statistics(options.table, request_for(**given_request(options))))
+    tell_written(reproduce_statistics(table, request_for(**given)))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 
-from omtl.commands._options import tell_written
+from omtl.commands._options import option, tell_written
 
 GROUP = "look behind the numbers"
 HELP = "judge the results in results/ again, from their repeats; nothing is played"
 EXAMPLES = ("audit verdicts", "audit verdicts dom-table1")
+OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the tables."""
-    command.add_argument("tables", nargs="*", metavar="TABLE", help="their ids; default: all")
-
-
-def run(options: argparse.Namespace) -> None:
+def run(tables: Sequence[str]) -> None:
     """Write the files of published tables with the verdicts of the rule as it is."""
-    from omtl.reproduction.reproduce import judge_again
+    from omtl.api.tables import judge_again
     from omtl.tables.plan import descriptions
 
-    for table in options.tables or descriptions("table"):
+    for table in tables or descriptions("table"):
         tell_written(judge_again(table))

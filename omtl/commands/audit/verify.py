@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from typing import Any
 
-from omtl.commands._options import (
-    add_parallel_options,
-    given_parallel,
-    natural,
-    positive,
-    tell_written,
-)
+from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
 GROUP = "look behind the numbers"
@@ -21,29 +15,24 @@ EXAMPLES = (
     "audit verify rom-table1 --seed 7",
     "audit verify --cells 3 --sign 'Ada Lovelace'",
 )
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the tables, the number of cells and the seed."""
-    command.add_argument("tables", nargs="*", metavar="TABLE", help="default: all tables")
-    command.add_argument(
-        "--cells", type=positive, help="number of cells; default: one from each table"
-    )
-    command.add_argument("--seed", type=natural, default=0, help="seed of the draw; default: 0")
-    command.add_argument(
+OPTIONS = (
+    option("tables", nargs="*", metavar="TABLE", help="default: all tables"),
+    option("--cells", type=positive, help="number of cells; default: one from each table"),
+    option("--seed", type=natural, default=0, help="seed of the draw; default: 0"),
+    option(
         "--sign",
         metavar="NAME",
         help="sign the check: add a line to results/reproductions.csv under this name",
-    )
-    add_parallel_options(command)
+    ),
+    *PARALLEL,
+)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(**given: Any) -> int:
     """Replay randomly drawn cells from scratch and record the outcome."""
     from omtl.api.audits import verify
 
-    parallel = given_parallel(options)
-    done = verify(options.tables, options.cells, options.seed, sign=options.sign, **parallel)
+    done = verify(**given)
     tell_written(done.paths)
     if done.different:
         print(f"omtl: {done.warning}", file=sys.stderr)

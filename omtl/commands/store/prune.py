@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+from omtl.commands._options import flag
 
 GROUP = "manage"
 HELP = "remove finished units whose code is gone, and damaged files, from the store"
 EXAMPLES = ("store prune --dry-run", "store prune")
+OPTIONS = (flag("dry-run", "only show how many units would be removed", dest="only_count"),)
+"""This is not the dry run of commands that compute."""
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add ``--dry-run``."""
-    command.add_argument(
-        "--dry-run",
-        dest="only_count",  # not the dry run of commands that compute
-        action="store_true",
-        help="only show how many units would be removed",
-    )
-
-
-def run(options: argparse.Namespace) -> None:
+def run(only_count: bool) -> None:
     """Remove the units."""
     from omtl.compute.exchange import prune
     from omtl.compute.store import Store
     from omtl.util.screen import plural
 
-    gone, stay = prune(Store.default(), options.only_count)
-    removed = "would be removed" if options.only_count else "removed"
+    gone, stay = prune(Store.default(), only_count)
+    removed = "would be removed" if only_count else "removed"
     print(f"{plural(gone, 'unit')} {removed}, {stay} kept")

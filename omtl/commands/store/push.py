@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from omtl.commands._options import (
-    REQUEST,
-    add_flags,
-    add_request_options,
-    given_request,
-    refuse_ignored,
-)
+from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
 GROUP = "manage"
 HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("store push units.omtl", "store push dom.omtl dom-table1 --reading as_written")
-
-
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the archive and the tables."""
-    command.add_argument("archive", type=Path, help="the file to write")
-    command.add_argument(
+OPTIONS = (
+    option("archive", type=Path, help="the file to write"),
+    option(
         "tables",
         nargs="*",
         metavar="TABLE",
         help="tables whose units to write; default: all units of the current code",
-    )
-    add_request_options(command)
-    add_flags(command, "one-draw")
+    ),
+    *(*REQUEST, ONE_DRAW),
+)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
     """Write the archive."""
-    from omtl.api.tables import request_for
+    from omtl.api.requests import request_for
     from omtl.compute.exchange import push
     from omtl.compute.store import CachedStore, Store
     from omtl.tables.cells import planned
@@ -41,15 +33,9 @@ def run(options: argparse.Namespace) -> None:
     from omtl.util.screen import plural
 
     units, store = None, Store.default()
-    if not options.tables:
-        why = "without a table, all units are written"
-        refuse_ignored(options, add_options, why, *REQUEST, "one_draw")
+    if tables:
+        plans, load = [planned(one, request_for(**given)) for one in tables], CachedStore(store)
+        units = [unit for cells in plans for unit in units_of(cells, load, every=True)]
     else:
-        request = request_for(**given_request(options))
-        units = [
-            unit
-            for table in options.tables
-            for unit in units_of(planned(table, request), CachedStore(store), every=True)
-        ]
-    count = push(units, store, options.archive)
-    print(f"written: {options.archive} ({plural(count, 'unit')})")
+        refuse_ignored((*REQUEST, ONE_DRAW), given, "without a table, all units are written")
+    print(f"written: {archive} ({plural(push(units, store, archive), 'unit')})")

@@ -1,36 +1,134 @@
-"""Where a number comes from: config, seeds, data, code, host, and the command to reproduce it."""
+"""What is known about a number or a claim: verdict, reason, sources, and how to make it again."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-from typing import Any
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import TableDescription
+from omtl.api.names import known_name
+from omtl.api.requests import RequestOptions, request_for
+from omtl.api.views import DisplayedResult, View
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
-from omtl.measures.metrics import METRICS
 from omtl.tables.cells import cell_names_in, description_of, each_cell, only, places_in, planned
-from omtl.tables.notes import APART, reason_of
+from omtl.tables.notes import command_of_cell, why_of
+from omtl.tables.plan import descriptions
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request
-from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, CONFIDENCE, JUDGED, MATCH, NEAR
+from omtl.util.screen import say
 
-LEVEL = f"{CONFIDENCE:.1%}"
-"""The level of the intervals of differences, in words."""
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
-def command_of_cell(cell: Any, name: str, own_selection: str, one_draw: bool = False) -> str:
-    """Return the command line that makes just the cell of this name."""
-    words = ["omtl", "table", cell.table, "--cell", name, "--reading", cell.reading]
-    words += ["--repeats", str(cell.asked_repeats), "--seed", str(cell.seed)]
-    words += ["--one-draw"] if one_draw else []
-    words += ["--selection", cell.selection] if cell.selection != own_selection else []
-    return shlex.join(words)
+@dataclass(frozen=True, repr=False)
+class Explanation(DisplayedResult):
+    """What is known about a number: the verdict and why, its sources, how to make it again.
+
+    Parameters
+    ----------
+    facts : dict
+        By name.
+    """
+
+    facts: dict[str, Any]
+
+    @property
+    def lines(self) -> list[str]:
+        """The facts as lines of text, nested ones indented."""
+        return fact_lines(self.facts)
+
+    @property
+    def view(self) -> View:
+        """The facts, one a row."""
+        return View(["", ""], [[name, str(value)] for name, value in self.facts.items()])
+
+    def show(self) -> None:
+        """Print the facts."""
+        for line in self.lines:
+            say(line)
+
+    def __repr__(self) -> str:
+        """Return the facts as text."""
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        """Return the facts as HTML."""
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def fact_lines(facts: dict[str, Any], indent: str = "") -> list[str]:
+    """Return a mapping as lines: nested mappings are indented, short ones stay on one line."""
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            for one in value:
+                lines += fact_lines({name: one}, indent)
+        elif isinstance(value, list) and value and isinstance(value[0], str):
+            lines += [f"{indent}{name}:", *(f"{indent}  {one}" for one in value)]
+        elif isinstance(value, dict) and len(str(value)) > 60:
+            lines += [f"{indent}{name}:", *fact_lines(value, indent + "  ")]
+        elif isinstance(value, dict):
+            lines.append(f"{indent}{name}: {', '.join(f'{k}={v}' for k, v in value.items())}")
+        else:
+            lines.append(f"{indent}{name}: {value}")
+    return lines
+
+
+def explain(
+    name: str, cell: str, *, full: bool = False, **given: Unpack[RequestOptions]
+) -> Explanation:
+    """Return what is known about a number, or a claim; nothing is computed.
+
+    Parameters
+    ----------
+    name, cell : str
+        The table's id, and the cell's name in it (`cell_names`); or the id of a table or figure,
+        and that of a claim that it decides.
+    full : bool
+        Whether to add configs, seeds, hashes of data and code, and machines.
+    **given
+        As in `omtl.table`.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, cell, reading or rule.
+
+    Examples
+    --------
+    >>> import omtl
+    >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
+    'match'
+    """
+    request = request_for(**given)
+    claims = _claims_by(name)
+    if cell.casefold() in claims:
+        return Explanation(explain_claim(claims[cell.casefold()], request.reading))
+    known = known_name("table", name, descriptions("table"))
+    return Explanation(explain_cell(known, cell, request, full))
+
+
+def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
+    """Return the names of a table's cells, then the ids of the claims that it decides."""
+    known = known_name("table", name, descriptions("table"))
+    cells = planned(known, request_for(**given))
+    return [*cell_names_in(cells), *_claims_by(known)]
+
+
+def _claims_by(name: str) -> dict[str, pd.Series]:
+    """Return the rows of the ledger of claims that a table or figure decides, by the claim's id."""
+    from omtl.results import claims
+
+    ledger = claims()
+    rows = ledger[ledger["decided_by"] == name.casefold()]
+    return {str(row["claim"]): row for _, row in rows.iterrows()}
 
 
 def explain_cell(table: str, name: str, request: Request, full: bool = False) -> dict[str, Any]:
@@ -93,22 +191,6 @@ def explain_claim(row: pd.Series, reading: str) -> dict[str, Any]:
         "why it fails as published": row["why_it_fails"],
     }
     return {key: value for key, value in facts.items() if value}
-
-
-def why_of(cell: Any, of: TableDescription) -> str:
-    """Return why a cell has its verdict, in words."""
-    reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ").removeprefix(f"{APART}: ")
-    if cell.verdict not in JUDGED or not cell.n_repeats:
-        return reason
-    scale = METRICS[cell.metric].scale
-    of_scale = "" if scale is abs else f" of {scale(float(cell.published_mean)):.3g}"
-    far = {MATCH: f"within {CLOSEST_SHARE:.0%}", NEAR: f"within {CLOSE:.0%}"}
-    found = (
-        f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
-        f"number, {far.get(cell.verdict, f'beyond {CLOSE:.0%}')}; the {LEVEL} interval of the "
-        f"difference, [{cell.low:+.3g}, {cell.high:+.3g}], {cell.interval} 0"
-    )
-    return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found
 
 
 def answers_in_words(paper: str, answers: Mapping[str, Any]) -> list[str]:

@@ -10,10 +10,9 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from rich.console import Console
-
+from omtl.api import figures, tables
 from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
@@ -21,7 +20,7 @@ from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import BLIND, OF_TABLES, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
-from omtl.reproduction import figure_runs, reproduce
+from omtl.figures.play import play_figure
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, rule_without_hindsight
@@ -73,7 +72,7 @@ def _in_order(item: tuple[tuple[str, str], Counter[str]]) -> tuple[str, int, str
     return paper, known.index(reading) if reading in known else len(known), reading
 
 
-def reproduce_everything(request: Request, console: Console) -> Summary:
+def reproduce_everything(request: Request) -> Summary:
     """Reproduce all tables and figures under each standard reading, and tables under the blind one.
 
     Tables that are chosen in hindsight are also made by the rule without hindsight, and
@@ -82,7 +81,7 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
-    every = _Everything(request, console)
+    every = _Everything(request)
     for reading in OF_TABLES:  # one after another: their rows share files
         under = replace(request, reading=reading)
         later = every.tables(under)
@@ -92,6 +91,33 @@ def reproduce_everything(request: Request, console: Console) -> Summary:
     every.here("proofread", write_findings)
     every.here("claims", ledger.write_ledgers)
     return every.summary
+
+
+def reproduce_table(name: str, request: Request) -> tables.Table:
+    """Reproduce a table, print it beside the published one, and write its files."""
+    made = tables.played_table(name, request)
+    made.show(full=True)
+    made.write()
+    return made
+
+
+def compute_figure(name: str, request: Request) -> None:
+    """Compute the units that a figure lacks."""
+    play_figure(figures.planned_figure(name, request), request)
+
+
+class DrawnFigure(NamedTuple):
+    """What is counted of a figure that another process has drawn."""
+
+    outcomes: list[str]
+    is_broken: bool
+
+
+def reproduce_figure(name: str, request: Request) -> DrawnFigure:
+    """Reproduce a figure, and write its files."""
+    made = figures.measured_figure(figures.planned_figure(name, request), request)
+    made.write()
+    return DrawnFigure([*made.claims["outcome"]], made.is_broken)
 
 
 def _statistics(name: str, request: Request) -> Job:
@@ -104,7 +130,6 @@ class _Everything:
     """What is asked for, and the summary of what was made of it."""
 
     request: Request
-    console: Console
     summary: Summary = field(default_factory=Summary)
 
     def note(self, end: JobOutcome) -> JobOutcome:
@@ -112,7 +137,7 @@ class _Everything:
         if end.fault:
             print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
             self.summary.failures.append(f"{end.what}: {end.fault}")
-        elif getattr(end.returned, "broken", False):
+        elif getattr(end.returned, "is_broken", False):
             self.summary.failures.append(f"{end.what}: units failed; its notes give the reasons")
         return end
 
@@ -139,7 +164,7 @@ class _Everything:
             ]
             if any(not s.where for s in slow):
                 continue
-            done = self.here(what, reproduce.reproduce_table, name, under, self.console)
+            done = self.here(what, reproduce_table, name, under)
             if done is None:
                 continue
             counts.update(done.cells["verdict"][done.cells["kind"] != OURS])
@@ -153,9 +178,7 @@ class _Everything:
                 and rule_without_hindsight(own) != own
             ):
                 fair = replace(under, selection=NO_HINDSIGHT)
-                self.here(
-                    f"{what}, {NO_HINDSIGHT}", reproduce.reproduce_table, name, fair, self.console
-                )
+                self.here(f"{what}, {NO_HINDSIGHT}", reproduce_table, name, fair)
         return later
 
     def figures(self, under: Request, later: list[Job]) -> None:
@@ -164,13 +187,13 @@ class _Everything:
         for name in plan.descriptions("figure"):
             self._counts(name, under)[FIGURES] += 1
             what = f"{name}, {under.reading}"
-            if not self.note(attempt(Job(what, figure_runs.compute_figure, (name, under)))).fault:
-                drawings.append(Job(what, figure_runs.reproduce_figure, (name, under)))
+            if not self.note(attempt(Job(what, compute_figure, (name, under)))).fault:
+                drawings.append(Job(what, reproduce_figure, (name, under)))
         made = zip(drawings, self.apart([*drawings, *later]), strict=False)
         drawn = {job.arguments[0]: one for job, one in made if one is not None}
         for name, one in drawn.items():
-            self._counts(name, under).update([DRAWN, *one.claims["outcome"]])
-        self.apart([_statistics(name, under) for name, one in drawn.items() if len(one.claims)])
+            self._counts(name, under).update([DRAWN, *one.outcomes])
+        self.apart([_statistics(name, under) for name, one in drawn.items() if one.outcomes])
 
     def _counts(self, figure: str, under: Request) -> Counter[str]:
         return self.summary.counts[plan.describe("figure", figure).paper, under.reading]

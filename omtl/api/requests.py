@@ -1,0 +1,88 @@
+"""Which numbers of a table or figure are wanted, from what a user gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from omtl.api.names import known_name
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, options, resolve_jobs
+from omtl.experiment.descriptions import CLOSEST
+from omtl.tables.request import Request
+from omtl.util import user_folder
+from omtl.util.errors import UserError
+
+if TYPE_CHECKING:
+    from typing import Literal, Unpack
+
+
+class RequestOptions(TypedDict, total=False):
+    """Which numbers are wanted, and how they are computed.
+
+    ``reading`` is a standard reading or another of the paper, by default the closest one;
+    ``repeats`` the number of the paper's repeats, by default as many as published, or for a table
+    ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
+    the table's own. ``parallel`` names an option of ``conf/parallel`` with ``jobs`` workers, for a
+    cluster at an ``address``. ``one_draw`` shuffles one draw of synthetic data, as the papers do;
+    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours;
+    ``search`` names a search of large grids, instead of the table's own.
+    """
+
+    reading: str | None
+    repeats: int | Literal["auto"] | None
+    seed: int
+    selection: str | None
+    parallel: str
+    jobs: int | None
+    address: str | None
+    one_draw: bool
+    times: bool
+    slow: bool
+    search: str | None
+
+
+def request_for(**given: Unpack[RequestOptions]) -> Request:
+    """Return a request for a table or figure.
+
+    Raises
+    ------
+    UserError
+        If there is no such option.
+    """
+    user_folder.find()
+    selection, search = given.get("selection"), given.get("search")
+    known = {name.rpartition("/")[2] if "/" in name else name for name in options("reading")}
+    reading = given.get("reading") or CLOSEST
+    return Request(
+        reading if "/" in reading else known_name("reading", reading, known),
+        given.get("repeats"),
+        given.get("seed", 0),
+        selection and known_name("selection", selection, options("selection")),
+        parallel_for(given.get("parallel", "threads"), given.get("jobs"), given.get("address")),
+        Store.default(),
+        given.get("one_draw", False),
+        given.get("times", False),
+        given.get("slow", False),
+        search and known_name("search", search, options("search")),
+    )
+
+
+def parallel_for(
+    parallel: str = "threads", jobs: int | None = None, address: str | None = None
+) -> dict[str, Any]:
+    """Return the config of a parallel engine.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it takes no address.
+    """
+    found = load_option("parallel", parallel)
+    if address is not None:
+        if "address" not in found:
+            raise UserError(
+                f"--parallel {parallel} runs on this machine only, so it takes no --address; "
+                "use --parallel dask or ray"
+            )
+        found = {**found, "address": address}
+    return resolve_jobs(found, jobs)
