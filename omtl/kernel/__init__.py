@@ -9,7 +9,7 @@
 `network`           Network: the vectors of nodes that combine, then adapt
 `deferred`          the examples and steps of a round until its end; products of rows, kept
 `pulled`            Pulled: vectors pulled towards a common one
-`by_feature`        diagonal covariances: a variance for each feature
+`by_feature`        Gaussians: means, and a variance for each feature
 `losses`            hinge, absolute and square loss, and their slopes
 `distributions`     distributions over tasks or experts: found from losses, normalised
 `p_norms`           powers and p-norms; a quadratic maximised within a ball

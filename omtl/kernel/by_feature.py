@@ -1,11 +1,13 @@
-"""Diagonal covariances of weights, as in AROW: a variance 1 − `drop` per feature."""
+"""Gaussians over weights with diagonal covariances, as in AROW."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from omtl.kernel.inlining import forms
-from omtl.kernel.products import dense_weighed_square, each_feature
+from omtl.kernel.products import dense_weighed_square, dot, each_feature
 
 
 def _dense_weighed_square(weights, x):
@@ -30,3 +32,30 @@ def update_posterior(f, value, a, beta, w, drop):
     reach = (1.0 - drop[f]) * value
     w[f] += a * reach
     drop[f] += beta * reach * reach
+
+
+class Gaussians(NamedTuple):
+    """Distributions N(w_k, Σ_k) over weights, with diagonal Σ_k = I at first.
+
+    `w` and `drop` have the shape (n, n_features). The variance of a weight is 1 − ``drop``.
+    """
+
+    w: np.ndarray
+    drop: np.ndarray
+
+    @classmethod
+    def standard(cls, n: int, n_features: int) -> Gaussians:
+        """Return `n` standard normal distributions."""
+        return cls(*np.zeros((2, n, n_features)))
+
+    def dot(self, k, x):
+        """Return w_k·x."""
+        return dot(self.w[k], x)
+
+    def dropped(self, k, x):
+        """Return xᵀ(I − Σ_k)x; features of no other example are only in x's norm, variance 1."""
+        return weighed_square(self.drop[k], x)
+
+    def learn(self, k, a, beta, x):
+        """Set w_k to w_k + a Σ_k x, and Σ_k to Σ_k − β Σ_k x xᵀ Σ_k."""
+        update_posterior(x, a, beta, self.w[k], self.drop[k])

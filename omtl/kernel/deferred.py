@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
-from omtl.kernel.products import axpy, forget, row_dot
+from omtl.kernel.products import axpy, row_dot
 from omtl.kernel.rules import Example
 
 
@@ -26,19 +25,25 @@ class Steps(NamedTuple):
         """Return a round without updates."""
         return cls(np.zeros(n_tasks), *np.zeros((2, n_tasks), dtype=np.int64))
 
+    def later(self, a, x):
+        """Keep the step a x of an example's task until the end of the round."""
+        self.weight[x.task] = a
+        self.example[x.task] = x.i
+        self.node[x.task] = x.node
 
-@inlined
-def later(steps, a, x):
-    """Keep the step a x of an example's task until the end of the round."""
-    steps.weight[x.task] = a
-    steps.example[x.task] = x.i
-    steps.node[x.task] = x.node
+    def kept(self, rows):
+        """Yield the weight and the example of each step that was kept, by task."""
+        for k in range(self.weight.size):
+            if self.weight[k] != 0.0:
+                yield self.weight[k], Example(rows, self.example[k], k, self.node[k], 0.0, 0)
 
-
-@inlined
-def kept(steps, k, rows):
-    """Return the weight and the example of the step that task k has kept; 0 for none."""
-    return steps.weight[k], Example(rows, steps.example[k], k, steps.node[k], 0.0, 0)
+    def taken(self, rows):
+        """Yield the weight and the example of each step, and forget them, as they are taken."""
+        for k in range(self.weight.size):
+            a = self.weight[k]
+            if a != 0.0:
+                self.weight[k] = 0.0
+                yield a, Example(rows, self.example[k], k, self.node[k], 0.0, 0)
 
 
 class Pairs(NamedTuple):
@@ -56,16 +61,14 @@ class Pairs(NamedTuple):
         """Return storage for products of this many examples."""
         return cls(np.full(n_examples, -1, np.int64), np.zeros(n_examples))
 
-
-@inlined
-def pair_dot(pairs, before, x):
-    """Return the inner product of two examples, computed once if it is stored."""
-    if x.i >= pairs.before.size:
-        return row_dot(before, x)
-    if pairs.before[x.i] != before.i:
-        pairs.before[x.i] = before.i
-        pairs.product[x.i] = row_dot(before, x)
-    return pairs.product[x.i]
+    def dot(self, before, x):
+        """Return the inner product of two examples, computed once if it is stored."""
+        if x.i >= self.before.size:
+            return row_dot(before, x)
+        if self.before[x.i] != before.i:
+            self.before[x.i] = before.i
+            self.product[x.i] = row_dot(before, x)
+        return self.product[x.i]
 
 
 class CurrentTask(NamedTuple):
@@ -86,23 +89,17 @@ class CurrentTask(NamedTuple):
         """Return no gradients."""
         return cls(np.zeros(n_features), *np.zeros((2, 1), np.int64))
 
+    def has_ended(self, x):
+        """Return whether it has gradients, and ends because another task's example arrives."""
+        return self.n[0] > 0 and self.task[0] != x.task
 
-@inlined
-def has_ended(current, x):
-    """Return whether the current task has gradients, and ends because another's example arrives."""
-    return current.n[0] > 0 and current.task[0] != x.task
+    def add_gradient(self, s, x):
+        """Add the gradient s x of an example, whose task is now the current one."""
+        axpy(s, x, self.G)
+        self.task[0] = x.task
+        self.n[0] += 1
 
-
-@inlined
-def add_gradient(current, s, x):
-    """Add the gradient s x of an example, whose task is now the current one."""
-    axpy(s, x, current.G)
-    current.task[0] = x.task
-    current.n[0] += 1
-
-
-@inlined
-def forget_gradients(current):
-    """Forget the gradients of a task that has ended."""
-    forget(current.G)
-    current.n[0] = 0
+    def forget(self):
+        """Forget the gradients of a task that has ended."""
+        self.G.fill(0.0)
+        self.n[0] = 0

@@ -25,14 +25,7 @@ from omtl.kernel.products import axpy, dense_row_dots
 from omtl.kernel.rules import Example, Shape, findings, row_at
 from omtl.kernel.sharing import can_share, steps_of
 from omtl.kernel.side_by_side import zero_vectors
-from omtl.kernel.vectors import (
-    Bank,
-    cut_norm,
-    divide,
-    follow_norm,
-    square_norm,
-    stays_zero,
-)
+from omtl.kernel.vectors import Bank
 
 AT_ONCE = 500
 """Maximum number of points played together. More would share more, but crowd the cache."""
@@ -351,17 +344,17 @@ def step_copies(part, x, y, first, last):
         if not learn[c]:
             continue
         if part.kind == DIVIDED:
-            divide(bank, c, part.bound[c])
+            bank.divide(c, part.bound[c])
         elif not remains_zero(part, c, x, y):
-            follow_norm(bank, c, part.rate[c] * y, x)
+            bank.follow_norm(c, part.rate[c] * y, x)
             if part.kind == SHORTENED:
-                cut_norm(bank, c, part.bound[c])
+                bank.cut_norm(c, part.bound[c])
 
 
 @inlined
 def remains_zero(part, c, x, y):
     """Return whether a shortened copy is zero, and is again after its step."""
-    return part.kind == SHORTENED and stays_zero(part.bank, c, part.rate[c] * y, x, part.bound[c])
+    return part.kind == SHORTENED and part.bank.stays_zero(c, part.rate[c] * y, x, part.bound[c])
 
 
 @inlined
@@ -391,7 +384,7 @@ def close_sums(part, rows, first, last):
             if i >= 0:
                 axpys(steps, row_at(rows, i), first, last, bank.vectors)
     for c in range(first, last):
-        divide(bank, c, part.bound[c])
+        bank.divide(c, part.bound[c])
 
 
 @inlined
@@ -399,7 +392,7 @@ def note_norms(part):
     """Store the norms of sums at the end of a round."""
     for k in range(part.start.size):
         for c in range(part.start[k], part.stop[k]):
-            part.norm[c] = math.sqrt(square_norm(part.bank, c))
+            part.norm[c] = math.sqrt(part.bank.square_norm(c))
 
 
 # Scores of all points

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, TypeVar
 
-from numba.extending import overload, register_jitable
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import overload, overload_method, register_jitable
 
 from omtl.data.rows import DenseRows, SparseRows
 from omtl.util.compile_cache import CompiledFunction, kept
@@ -33,7 +35,53 @@ def inlined(function: Function) -> Function:
 
 def loop(function: Callable) -> CompiledFunction:
     """Return a function compiled as a loop that Python calls, kept on disk."""
-    return kept(nogil=True, **OPTIONS)(function)
+    return kept(let_methods_be_called, nogil=True, **OPTIONS)(function)
+
+
+def let_methods_be_called(kind: type) -> None:
+    """Let compiled code call the methods of a class of tuples, as plain Python does."""
+    for name, member in vars(kind).items():
+        if isinstance(member, FunctionType) and not name.startswith("__"):
+            n = len(signature(member).parameters)
+            if n not in METHODS.setdefault(name, []):
+                METHODS[name].append(n)
+                _let_method_be_called(name, n)
+
+
+METHODS: dict[str, list[int]] = {}
+"""Names of methods that compiled code can call, and how many arguments those have."""
+
+
+def _let_method_be_called(name: str, n: int) -> None:
+    def found(self: Any) -> Callable:
+        form: Any = getattr(getattr(self, "instance_class", None), name, None)
+        if form is None:
+            raise TypingError(f"Unknown attribute '{name}' of type {self}")
+        return _bare(form)
+
+    def call(self: Any, *_: Any) -> Callable:
+        return found(self)
+
+    def call_any(self: Any, *_: Any) -> Callable:
+        form = inlined(found(self))
+        return lambda self, *rest: form(self, *rest)
+
+    # Numba looks for a field first, then for a method of tuples, then for one of these types. It
+    # knows one number of arguments for each; passing any number takes twice as long to compile.
+    if METHODS[name] == [n]:
+        arguments = [Parameter(f"_{e}", Parameter.POSITIONAL_OR_KEYWORD) for e in range(n)]
+        call.__signature__ = Signature(arguments)  # type: ignore[attr-defined]
+        overload_method(types.ConstSized, name, jit_options=PARTS, strict=False)(call)
+    elif METHODS[name][1:] == [n]:
+        overload_method(types.BaseTuple, name, jit_options=PARTS, strict=False)(call_any)
+
+
+def _bare(form: Callable) -> Callable:
+    """Return a function without its annotations, which numba would compare."""
+    assert isinstance(form, FunctionType)
+    return FunctionType(
+        form.__code__, form.__globals__, form.__name__, form.__defaults__, form.__closure__
+    )
 
 
 def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
@@ -48,18 +96,7 @@ def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
     choose : callable
         Called with numba's types of the arguments; returns the function to compile.
     """
-
-    def bare(*kinds: Any) -> Callable:
-        choice = choose(*kinds)  # numba would compare the annotations, which do not matter
-        return FunctionType(
-            choice.__code__,
-            choice.__globals__,
-            choice.__name__,
-            choice.__defaults__,
-            choice.__closure__,
-        )
-
-    overload(function, jit_options=PARTS, strict=False)(bare)
+    overload(function, jit_options=PARTS, strict=False)(lambda *kinds: _bare(choose(*kinds)))
     return function
 
 
@@ -100,35 +137,6 @@ def forms(dense: Callable, sparse: Callable) -> Any:
 
     call.__doc__ = dense.__doc__
     return by_rows(dense, sparse)(call)
-
-
-def by_kind(function: Callable, otherwise: Callable[..., Callable] | None = None) -> Any:
-    """Let a function call a separate form for each type of its first argument.
-
-    ``function.of(kind)`` adds the forms, which work in plain and compiled code; the function itself
-    is called if there is none, or, in compiled code, what `otherwise` returns for the numba types
-    of the arguments.
-    """
-    kinds: dict[Any, Callable] = {}
-
-    @wraps(function)
-    def call(first: Any, *rest: Any) -> Any:
-        return kinds.get(type(first), function)(first, *rest)
-
-    def of(kind: type) -> Callable[[Function], Function]:
-        def add(form: Function) -> Function:
-            kinds[kind] = form
-            return form
-
-        return add
-
-    def choose(first: Any, *rest: Any) -> Callable:
-        form = kinds.get(_tuple_of(first), function)
-        return otherwise(first, *rest) if otherwise and form is function else form
-
-    chosen(call, choose)
-    call.of = of  # type: ignore[attr-defined]
-    return call
 
 
 def method(name: str, otherwise: Callable | None = None) -> Callable:

@@ -39,9 +39,7 @@ def _go_on(self, so_far, *rest):  # noqa: ARG001
     return so_far
 
 
-begin = method("begin")
 opened = method("opened", _go_on)
-scored = method("scored")
 learnt = method("learnt", _go_on)
 closed = method("closed", _go_on)
 
@@ -61,7 +59,7 @@ def run_slowly(
     """Play a stream, and record it. A score of 0 counts as `zero`."""
     rows = examples.rows
     playing = Play(learner, state)
-    so_far = begin(recorder)
+    so_far = recorder.begin()
     for t in range(stream.start.size - 1):
         open_round(learner, state, rows)
         so_far = opened(recorder, so_far, learner, state)
@@ -72,7 +70,7 @@ def run_slowly(
             value = score(learner, state, x)
             if value == 0.0:
                 value = zero
-            so_far = scored(recorder, so_far, playing, x, y, value)
+            so_far = recorder.scored(so_far, playing, x, y, value)
             stepped = learn(learner, state, x, y, value)
             so_far = learnt(recorder, so_far, x, stepped)
         close_round(learner, state, rows)

@@ -22,17 +22,10 @@ import numpy as np
 from omtl.data.networks import modes
 from omtl.data.rows import SparseRows
 from omtl.kernel.deferred import Steps
-from omtl.kernel.inlining import by_kind, inlined
 from omtl.kernel.lanes import dot_columns
 from omtl.kernel.products import rescale
 from omtl.kernel.rules import Shape, row_at
-from omtl.kernel.side_by_side import (
-    SideBySide,
-    add_all,
-    axpy_slots,
-    dot_all,
-    dot_slots,
-)
+from omtl.kernel.side_by_side import SideBySide
 from omtl.util.errors import UserError
 
 SMALLEST_SCALE = 1e-200
@@ -59,6 +52,118 @@ class Network(NamedTuple):
     settled: np.ndarray
     steps: Steps
 
+    @classmethod
+    def zeros(cls, shape: Shape, n_slots: int) -> Network:
+        """Return zero vectors, `n_slots` per node."""
+        mixing = np.ascontiguousarray(shape.mixing)
+        decay, to_nodes, from_nodes = modes(mixing)
+        n_nodes = len(mixing)
+        return cls(
+            W=SideBySide.zeros(n_slots * decay.size, shape),
+            scale=np.ones(decay.size),
+            decay=decay,
+            to_nodes=to_nodes,
+            from_nodes=np.ascontiguousarray(from_nodes.T),
+            mixing=mixing,
+            known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
+            known_before=np.zeros(n_nodes, dtype=np.bool_),
+            settled=np.ones(n_slots, dtype=np.bool_),
+            steps=Steps.none(shape.n_tasks),
+        )
+
+    def combine(self):
+        """Replace each node's vectors by the weighted mean of its neighbours'."""
+        least = 1.0
+        for k in range(self.decay.size):
+            self.scale[k] *= self.decay[k]
+            least = min(least, abs(self.scale[k]))
+        if least < SMALLEST_SCALE:
+            self.multiply_out_modes()
+        for s in range(self.settled.size):
+            if not self.settled[s]:
+                self.pass_on_known(s)
+
+    def pass_on_known(self, s):
+        """Mark a slot as nonempty at each node with a neighbour where it is."""
+        n_nodes = self.known_before.size
+        for i in range(n_nodes):
+            self.known_before[i] = self.known[i, s]
+            self.known[i, s] = False
+        lacking = n_nodes
+        for j in range(n_nodes):
+            if self.known_before[j] and lacking > 0:
+                for i in range(n_nodes):
+                    if self.mixing[i, j] > 0.0 and not self.known[i, s]:
+                        self.known[i, s] = True
+                        lacking -= 1
+        self.settled[s] = True
+        for i in range(n_nodes):
+            if self.known[i, s] != self.known_before[i]:
+                self.settled[s] = False
+
+    def multiply_out_modes(self):
+        """Multiply all vectors by their scales, which are 1 from then on."""
+        for p in range(self.W.steps.size):
+            rescale(self.W.vectors[p], self.scale[p % self.scale.size])
+        self.scale.fill(1.0)
+
+    def slot_product(self, i, s):
+        """Return the product of a node's slot with the last row."""
+        total = 0.0
+        if self.known[i, s]:
+            n = self.decay.size
+            for k in range(n):
+                total += self.to_nodes[i, k] * self.scale[k] * self.W.products[s * n + k]
+        return total
+
+    def set_step(self, i, s, a):
+        """Prepare to add `a` times the next row to a node's slot."""
+        n = self.decay.size
+        for k in range(n):
+            self.W.steps[s * n + k] = a * self.from_nodes[i, k] / self.scale[k]
+        if a != 0.0 and not self.known[i, s]:
+            self.known[i, s] = True
+            self.settled[s] = False
+
+    def node_dot(self, i, slots, x):
+        """Return the sum of the products of `x` with some slots of node i."""
+        self.W.dot_slots(x, self.decay.size, slots)
+        total = 0.0
+        for s in slots:
+            total += self.slot_product(i, s)
+        return total
+
+    def node_add(self, i, slots, steps, x):
+        """Add `x`, scaled by each one's step, to some slots of node i."""
+        for e in range(len(slots)):
+            self.set_step(i, slots[e], steps[e])
+        self.W.add_slots(x, self.decay.size, slots)
+
+    def add_related(self, steps, b, rows):
+        """Add B⁻¹ times each step (DOM, eq. 10): to its task's slot, and to the last, shared."""
+        m = steps.weight.size
+        for a, x in steps.taken(rows):
+            own = a / (1.0 + b)
+            self.node_add(x.node, (x.task, m), (own, own * b / m), x)
+
+    def dot_node(self, i, x, out):
+        """Write the products of `x` with all slots of node i to `out`."""
+        self.W.dot_all(x)
+        for s in range(out.size):
+            out[s] = self.slot_product(i, s)
+
+    def dot_nodes(self, s, x, out):
+        """Write the products of `x` with slot s of all nodes to `out`."""
+        self.W.dot_slots(x, self.decay.size, (s,))
+        for i in range(out.size):
+            out[i] = self.slot_product(i, s)
+
+    def add_node(self, i, a, shares, x):
+        """Add ``a * shares[s]`` times `x` to each slot s of node i."""
+        for s in range(shares.size):
+            self.set_step(i, s, a * shares[s])
+        self.W.add_all(x)
+
 
 class NodeVectors(NamedTuple):
     """The nodes' own weight vectors: vector i · n_slots + s of `W` is slot s of node i.
@@ -73,45 +178,59 @@ class NodeVectors(NamedTuple):
     combined: np.ndarray
     steps: Steps
 
+    @classmethod
+    def zeros(cls, shape: Shape, n_slots: int) -> NodeVectors:
+        """Return zero vectors, `n_slots` per node."""
+        mixing = np.ascontiguousarray(shape.mixing)
+        node, neighbour = np.nonzero(mixing)
+        begin = np.searchsorted(node, np.arange(len(mixing) + 1))
+        links = SparseRows(begin, neighbour.astype(np.int32), mixing[node, neighbour])
+        combined = np.zeros((len(mixing), n_slots * shape.n_features))
+        W = SideBySide.zeros(len(mixing) * n_slots, shape)
+        return cls(W, mixing, links, combined, Steps.none(shape.n_tasks))
+
+    def combine(self):
+        """Replace each node's vectors by the weighted mean of its neighbours'."""
+        combined = self.combined
+        own = self.W.vectors.reshape(combined.shape)
+        for i in range(len(combined)):
+            dot_columns(own, row_at(self.links, i), combined[i].size, (0,), combined[i])
+        for i in range(len(combined)):
+            for f in range(combined[i].size):
+                own[i, f] = combined[i, f]
+
+    def dot_node(self, i, x, out):
+        """Write the products of `x` with all slots of node i to `out`."""
+        self.W.dot_slots(x, out.size, (i,))
+        for s in range(out.size):
+            out[s] = self.W.products[i * out.size + s]
+
+    def dot_nodes(self, s, x, out):
+        """Write the products of `x` with slot s of all nodes to `out`."""
+        n_slots = self.W.products.size // out.size
+        for i in range(out.size):
+            self.W.dot_slots(x, 1, (i * n_slots + s,))
+            out[i] = self.W.products[i * n_slots + s]
+
+    def add_node(self, i, a, shares, x):
+        """Add ``a * shares[s]`` times `x` to each slot s of node i."""
+        for s in range(shares.size):
+            self.W.steps[i * shares.size + s] = a * shares[s]
+        self.W.add_slots(x, shares.size, (i,))
+
 
 Net = Network | NodeVectors
 
 
-def network(shape: Shape, n_slots: int, by_node: bool = False) -> Net:
-    """Return zero vectors for all nodes of the network.
+def nodes_of_many_slots(shape: Shape, n_slots: int) -> Net:
+    """Return zero vectors for a learner that reads all slots of a node.
 
-    Parameters
-    ----------
-    shape : Shape
-    n_slots : int
-        Number of weight vectors per node.
-    by_node : bool
-        Whether to keep the nodes' own vectors if rows are dense and the network has more than one
-        mode.
+    They are the nodes' own if rows are dense and the network has more than one mode.
     """
-    mixing = np.ascontiguousarray(shape.mixing)
-    decay, to_nodes, from_nodes = modes(mixing)
-    n_nodes, steps = len(mixing), Steps.none(shape.n_tasks)
-    if by_node and not shape.sparse and decay.size > 1:
-        node, neighbour = np.nonzero(mixing)
-        begin = np.searchsorted(node, np.arange(n_nodes + 1))
-        links = SparseRows(begin, neighbour.astype(np.int32), mixing[node, neighbour])
-        combined = np.zeros((n_nodes, n_slots * shape.n_features))
-        return NodeVectors(
-            SideBySide.zeros(n_nodes * n_slots, shape), mixing, links, combined, steps
-        )
-    return Network(
-        W=SideBySide.zeros(n_slots * decay.size, shape),
-        scale=np.ones(decay.size),
-        decay=decay,
-        to_nodes=to_nodes,
-        from_nodes=np.ascontiguousarray(from_nodes.T),
-        mixing=mixing,
-        known=np.zeros((n_nodes, n_slots), dtype=np.bool_),
-        known_before=np.zeros(n_nodes, dtype=np.bool_),
-        settled=np.ones(n_slots, dtype=np.bool_),
-        steps=steps,
-    )
+    vectors = Network.zeros(shape, n_slots)
+    if shape.sparse or vectors.decay.size == 1:
+        return vectors
+    return NodeVectors.zeros(shape, n_slots)
 
 
 def require_a_node_a_task(learner: str, shape: Shape) -> None:
@@ -121,153 +240,3 @@ def require_a_node_a_task(learner: str, shape: Shape) -> None:
             f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
             f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
         )
-
-
-@by_kind
-def combine(net):
-    """Replace each node's vectors by the weighted mean of its neighbours'."""
-    least = 1.0
-    for k in range(net.decay.size):
-        net.scale[k] *= net.decay[k]
-        least = min(least, abs(net.scale[k]))
-    if least < SMALLEST_SCALE:
-        multiply_out_modes(net)
-    for s in range(net.settled.size):
-        if not net.settled[s]:
-            pass_on_known(net, s)
-
-
-@combine.of(NodeVectors)
-def _combine_vectors(net):
-    own = net.W.vectors.reshape(net.combined.shape)
-    for i in range(own.shape[0]):
-        dot_columns(own, row_at(net.links, i), own.shape[1], (0,), net.combined[i])
-    for i in range(own.shape[0]):
-        for f in range(own.shape[1]):
-            own[i, f] = net.combined[i, f]
-
-
-@inlined
-def pass_on_known(net, s):
-    """Mark a slot as nonempty at each node with a neighbour where it is."""
-    n_nodes = net.known_before.size
-    for i in range(n_nodes):
-        net.known_before[i] = net.known[i, s]
-        net.known[i, s] = False
-    lacking = n_nodes
-    for j in range(n_nodes):
-        if net.known_before[j] and lacking > 0:
-            for i in range(n_nodes):
-                if net.mixing[i, j] > 0.0 and not net.known[i, s]:
-                    net.known[i, s] = True
-                    lacking -= 1
-    net.settled[s] = True
-    for i in range(n_nodes):
-        if net.known[i, s] != net.known_before[i]:
-            net.settled[s] = False
-
-
-@inlined
-def multiply_out_modes(net):
-    """Multiply all vectors by their scales, which are 1 from then on."""
-    for p in range(net.W.steps.size):
-        rescale(net.W.vectors[p], net.scale[p % net.scale.size])
-    net.scale.fill(1.0)
-
-
-@inlined
-def slot_product(net, i, s):
-    """Return the product of a node's slot with the last row."""
-    total = 0.0
-    if net.known[i, s]:
-        n = net.decay.size
-        for k in range(n):
-            total += net.to_nodes[i, k] * net.scale[k] * net.W.products[s * n + k]
-    return total
-
-
-@inlined
-def set_step(net, i, s, a):
-    """Prepare to add `a` times the next row to a node's slot."""
-    n = net.decay.size
-    for k in range(n):
-        net.W.steps[s * n + k] = a * net.from_nodes[i, k] / net.scale[k]
-    if a != 0.0 and not net.known[i, s]:
-        net.known[i, s] = True
-        net.settled[s] = False
-
-
-@inlined
-def node_dot(net, i, slots, x):
-    """Return the sum of the products of `x` with some slots of node i."""
-    dot_slots(net.W, x, net.decay.size, slots)
-    total = 0.0
-    for s in slots:
-        total += slot_product(net, i, s)
-    return total
-
-
-@inlined
-def node_add(net, i, slots, steps, x):
-    """Add `x`, scaled by each one's step, to some slots of node i."""
-    for e in range(len(slots)):
-        set_step(net, i, slots[e], steps[e])
-    axpy_slots(net.W, x, net.decay.size, slots)
-
-
-@by_kind
-def dot_node(net, i, x, out):
-    """Write the products of `x` with all slots of node i to `out`."""
-    dot_all(net.W, x)
-    for s in range(out.size):
-        out[s] = slot_product(net, i, s)
-
-
-@dot_node.of(NodeVectors)
-def _dot_node_vectors(net, i, x, out):
-    dot_slots(net.W, x, out.size, (i,))
-    for s in range(out.size):
-        out[s] = net.W.products[i * out.size + s]
-
-
-@by_kind
-def dot_nodes(net, s, x, out):
-    """Write the products of `x` with slot s of all nodes to `out`."""
-    dot_slots(net.W, x, net.decay.size, (s,))
-    for i in range(out.size):
-        out[i] = slot_product(net, i, s)
-
-
-@dot_nodes.of(NodeVectors)
-def _dot_nodes_vectors(net, s, x, out):
-    n_slots = net.W.products.size // out.size
-    for i in range(out.size):
-        dot_slots(net.W, x, 1, (i * n_slots + s,))
-        out[i] = net.W.products[i * n_slots + s]
-
-
-@by_kind
-def add_node(net, i, a, shares, x):
-    """Add ``a * shares[s]`` times `x` to each slot s of node i."""
-    for s in range(shares.size):
-        set_step(net, i, s, a * shares[s])
-    add_all(net.W, x)
-
-
-@add_node.of(NodeVectors)
-def _add_node_vectors(net, i, a, shares, x):
-    for s in range(shares.size):
-        net.W.steps[i * shares.size + s] = a * shares[s]
-    axpy_slots(net.W, x, shares.size, (i,))
-
-
-@inlined
-def neighbours_mean(out, net, i, values):
-    """Fill in Σ_j a_ij ``values[j]``, the weighted mean of what node i's neighbours hold."""
-    for e in range(out.size):
-        out[e] = 0.0
-    for j in range(net.mixing.shape[0]):
-        a = net.mixing[i, j]
-        if a != 0.0:
-            for e in range(out.size):
-                out[e] += a * values[j, e]

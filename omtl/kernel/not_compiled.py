@@ -41,7 +41,7 @@ TELLING = (
 ROW_AS_ARRAY = re.compile(r"\brows\[|@ *x\b|\bx *@|np\.(dot|inner)\(.*\bx\b")
 """Lines of code that take an example for a vector."""
 
-OPENING = ("Failed in", "No implementation of function Function(<function")
+OPENING = ("Failed in", "No implementation of function Function(<function", "- Resolution failure")
 """Starts of lines that only introduce the actual problem."""
 
 

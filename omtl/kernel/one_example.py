@@ -15,7 +15,7 @@ from numba import typeof, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, square_norms
-from omtl.kernel.inlining import OPTIONS, inlined
+from omtl.kernel.inlining import OPTIONS, inlined, let_methods_be_called
 from omtl.kernel.loop import Batch, Feed, follow_inlined
 from omtl.util.compile_cache import classes_in, kept
 
@@ -125,7 +125,7 @@ def same_as_numpy(n_features: int) -> bool:
     return [norm_of_dense(x) for x in X] == square_norms(X).tolist()
 
 
-@kept(**OPTIONS)
+@kept(let_methods_be_called, **OPTIONS)
 def one_dense(box, x, label, task, node):
     """Process a dense example; return its score."""
     stream = contents(box)
@@ -137,7 +137,7 @@ def one_dense(box, x, label, task, node):
     return _one(stream, stream.one.rows, square_norm_of(row), label, task, node)
 
 
-@kept(**OPTIONS)
+@kept(let_methods_be_called, **OPTIONS)
 def one_sparse(box, indices, values, square_norm, label, task, node):
     """Process a sparse example; return its score."""
     stream = contents(box)

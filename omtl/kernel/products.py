@@ -234,13 +234,6 @@ def rescale(w, a):
         w[k] *= a
 
 
-@inlined
-def forget(w):
-    """Set a vector to zero."""
-    for k in range(w.size):
-        w[k] = 0.0
-
-
 def _dense_row_dots(W, x, first, last, out):
     whole = last - (last - first) % 3
     for start in range(first, whole, 3):

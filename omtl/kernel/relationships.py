@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined, method
 from omtl.kernel.lanes import BLOCK
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Shape
-from omtl.kernel.side_by_side import SideBySide, add_all, add_own, dot_all
+from omtl.kernel.side_by_side import SideBySide
 from omtl.kernel.small_matrices import inverse_power, put, trace_of
 
 
@@ -100,99 +99,81 @@ class Relationships(NamedTuple):
             random=seeded(shape.seed),
         )
 
-
-@inlined
-def errs(self, state, x, y, score):
-    """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
-    k = x.task
-    if self.active:
-        b = state.similarity[k]
-        if uniform(state) * (b + abs(score)) > b:
+    def errs(self, learner, x, y, score):
+        """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
+        k = x.task
+        if learner.active:
+            b = self.similarity[k]
+            if uniform(self) * (b + abs(score)) > b:
+                return False
+            self.asked[k] += 1
+        if y * score > learner.margin:
             return False
-        state.asked[k] += 1
-    if y * score > self.margin:
-        return False
-    dot_all(state.W, x)
-    for j in range(state.sums.size):
-        state.W.steps[j] = y * state.inverse[j, k]
-    return True
+        self.W.dot_all(x)
+        for j in range(self.sums.size):
+            self.W.steps[j] = y * self.inverse[j, k]
+        return True
 
+    def learn(self, learner, x, y, score):
+        """Take a step if it is due, of all tasks or, in the first rounds, of the event's alone.
 
-relate = method("relate")
-"""Learn A from the weights before a step, by a learner's own rule: ``relate(learner, state)``."""
+        Returns whether a step was taken.
+        """
+        if not self.errs(learner, x, y, score):
+            return False
+        together, m = self.acts_together(x), self.sums.size
+        if together:
+            learner.relate(self)
+        scores, steps = self.W.products, self.W.steps
+        for i in range(m):
+            for j in range(m):
+                product = steps[i] * scores[j] + steps[j] * scores[i]
+                self.gram[i, j] += product + steps[i] * steps[j] * x.square_norm
+        if together:
+            self.W.add_all(x)
+        else:
+            self.W.add_own(steps[x.task], x)
+        return True
 
+    def acts_together(self, x):
+        """Return whether the relation is learnt and used in this round."""
+        return x.round >= self.together_from[0]
 
-@inlined
-def learn(self, state, x, y, score):
-    """Take a step if it is due, of all tasks or, in the first rounds, of the event's alone.
+    def use(self, learner, source):
+        """Use a matrix as A⁻¹ from the next step on, with trace n_tasks if normalised."""
+        m = self.sums.size
+        trace = trace_of(source) if learner.normalise else float(m)
+        if not trace > 0.0:
+            return
+        for i in range(m):
+            for j in range(m):
+                self.inverse[i, j] = m * source[i, j] / trace
+        self.compare(learner)
 
-    Returns whether a step was taken.
-    """
-    if not errs(self, state, x, y, score):
-        return False
-    together, m = acts_together(state, x), state.sums.size
-    if together:
-        relate(self, state)
-    scores, steps = state.W.products, state.W.steps
-    for i in range(m):
-        for j in range(m):
-            product = steps[i] * scores[j] + steps[j] * scores[i]
-            state.gram[i, j] += product + steps[i] * steps[j] * x.square_norm
-    if together:
-        add_all(state.W, x)
-    else:
-        add_own(state.W, steps[x.task], x)
-    return True
+    def compare(self, learner):
+        """Record each task's similarity to all tasks, if queries depend on it."""
+        if not learner.active:
+            return
+        m = self.sums.size
+        work, relation, vectors = self.memory[0], self.memory[1], self.memory[2]
+        put(work, 1.0, self.inverse)
+        known = inverse_power(work, False, relation, vectors) > 0.0
+        for i in range(m):
+            self.similarity[i] = 0.0 if known else np.inf
+            for j in range(m):
+                self.similarity[i] += abs(relation[i, j]) if known else 0.0
 
+    def add_gram(self, learner):
+        """Add η WᵀW to the learnt matrix."""
+        rate = learner.eta * learner.rate * learner.rate
+        for i in range(self.sums.size):
+            for j in range(self.sums.size):
+                self.learnt[i, j] += rate * self.gram[i, j]
 
-@inlined
-def acts_together(state, x):
-    """Return whether the relation is learnt and used in this round."""
-    return x.round >= state.together_from[0]
-
-
-@inlined
-def use(self, state, source):
-    """Use a matrix as A⁻¹ from the next step on, with trace n_tasks if normalised."""
-    m = state.sums.size
-    trace = trace_of(source) if self.normalise else float(m)
-    if not trace > 0.0:
-        return
-    for i in range(m):
-        for j in range(m):
-            state.inverse[i, j] = m * source[i, j] / trace
-    compare(self, state)
-
-
-@inlined
-def compare(self, state):
-    """Record each task's similarity to all tasks, if queries depend on it."""
-    if not self.active:
-        return
-    m = state.sums.size
-    work, relation, vectors = state.memory[0], state.memory[1], state.memory[2]
-    put(work, 1.0, state.inverse)
-    known = inverse_power(work, False, relation, vectors) > 0.0
-    for i in range(m):
-        state.similarity[i] = 0.0 if known else np.inf
-        for j in range(m):
-            state.similarity[i] += abs(relation[i, j]) if known else 0.0
-
-
-@inlined
-def add_gram(self, state):
-    """Add η WᵀW to the learnt matrix."""
-    rate = self.eta * self.rate * self.rate
-    for i in range(state.sums.size):
-        for j in range(state.sums.size):
-            state.learnt[i, j] += rate * state.gram[i, j]
-
-
-@inlined
-def find_covariance(self, state):
-    """Set the learnt matrix to cov(W) over all features."""
-    square, d = self.rate * self.rate, state.W.vectors.shape[1] + state.n_unmet[0]
-    for i in range(state.sums.size):
-        for j in range(state.sums.size):
-            both = state.gram[i, j] - state.sums[i] * state.sums[j] / d
-            state.learnt[i, j] = square * both / max(1, d - 1)
+    def find_covariance(self, learner):
+        """Set the learnt matrix to cov(W) over all features."""
+        square, d = learner.rate * learner.rate, self.W.vectors.shape[1] + self.n_unmet[0]
+        for i in range(self.sums.size):
+            for j in range(self.sums.size):
+                both = self.gram[i, j] - self.sums[i] * self.sums[j] / d
+                self.learnt[i, j] = square * both / max(1, d - 1)

@@ -28,7 +28,8 @@ A learner is a ``NamedTuple`` of its hyper-parameters with the methods
 The last five and `open_round` are optional. The methods run in plain Python (the slow path), and
 inside one compiled loop for all learners (`omtl.kernel.loop`): a rule is chosen by the learner's
 type, and its arguments may have any names. Compiled or not, they may use numpy, `omtl.ops`, the
-weight vectors of `omtl.kernel` and functions that numba can compile.
+weight vectors of `omtl.kernel`, other methods of the learner and of its state, and functions that
+numba can compile.
 
 A learner whose steps do not depend on the size of the loss may also declare its parts, which the
 points of a grid then share (`omtl.kernel.sharing`).
@@ -37,6 +38,7 @@ points of a grid then share (`omtl.kernel.sharing`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -165,12 +167,11 @@ proximity = method("proximity", _nothing)
 
 def rules_of(other: type) -> Callable[[type], Any]:
     """Return a decorator that gives a learner the rules of another that it lacks."""
-    names = ("new_state", "open_round", "score", "update", "close_round", "findings")
 
     def give(kind: type) -> type:
-        for name in names:
-            if name not in vars(kind) and name in vars(other):
-                setattr(kind, name, vars(other)[name])
+        for name, rule in vars(other).items():
+            if isinstance(rule, FunctionType) and not name.startswith("_"):
+                setattr(kind, name, vars(kind).get(name, rule))
         return kind
 
     return give

@@ -11,27 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import forms, inlined
+from omtl.kernel.inlining import forms
 from omtl.kernel.lanes import axpy_columns, dot_columns
 from omtl.kernel.products import axpy, dense_row_dots
 from omtl.kernel.rules import Shape
-
-
-class SideBySide(NamedTuple):
-    """Vectors w_k, one per task or more, of shape (n, n_features).
-
-    `products` and `steps`, of shape (n,), are those of the last row.
-    """
-
-    vectors: np.ndarray
-    products: np.ndarray
-    steps: np.ndarray
-
-    @classmethod
-    def zeros(cls, n: int, shape: Shape) -> SideBySide:
-        """Return `n` zero vectors."""
-        vectors = zero_vectors(n, shape.n_features, shape.sparse)
-        return cls(vectors, np.zeros(n), np.zeros(n))
 
 
 def zero_vectors(n_vectors: int, n_features: int, sparse: bool) -> np.ndarray:
@@ -52,10 +35,6 @@ def _sparse_dots(W, x, n, slots):
     dot_columns(W.vectors.T, x, n, slots, W.products)
 
 
-dot_slots = forms(_dense_dots, _sparse_dots)
-"""Write the products of `x` with some slots of n vectors: ``dot_slots(W, x, n, (s, …))``."""
-
-
 def _dense_steps(W, x, n, slots):
     for s in slots:
         for k in range(s * n, s * n + n):
@@ -67,37 +46,47 @@ def _sparse_steps(W, x, n, slots):
     axpy_columns(W.vectors.T, x, n, slots, W.steps)
 
 
-axpy_slots = forms(_dense_steps, _sparse_steps)
-"""Add `x`, scaled by `steps`, to some slots of n vectors: ``axpy_slots(W, x, n, (s, …))``."""
+_dots, _add = forms(_dense_dots, _sparse_dots), forms(_dense_steps, _sparse_steps)
 
 
-@inlined
-def dot_own(W, x):
-    """Return the product of `x` with its task's vector."""
-    dot_slots(W, x, 1, (x.task,))
-    return W.products[x.task]
+class SideBySide(NamedTuple):
+    """Vectors w_k, one per task or more, of shape (n, n_features).
 
+    `products` and `steps`, of shape (n,), are those of the last row.
+    """
 
-@inlined
-def add_own(W, a, x):
-    """Add `a` times `x` to its task's vector."""
-    W.steps[x.task] = a
-    axpy_slots(W, x, 1, (x.task,))
+    vectors: np.ndarray
+    products: np.ndarray
+    steps: np.ndarray
 
+    @classmethod
+    def zeros(cls, n: int, shape: Shape) -> SideBySide:
+        """Return `n` zero vectors."""
+        vectors = zero_vectors(n, shape.n_features, shape.sparse)
+        return cls(vectors, np.zeros(n), np.zeros(n))
 
-@inlined
-def dot_all(W, x):
-    """Write the products of `x` with all vectors."""
-    dot_slots(W, x, W.products.size, (0,))
+    def dot_slots(self, x, n, slots):
+        """Write the products of `x` with some slots of n vectors."""
+        _dots(self, x, n, slots)
 
+    def add_slots(self, x, n, slots):
+        """Add `x`, scaled by `steps`, to some slots of n vectors."""
+        _add(self, x, n, slots)
 
-@inlined
-def add_all(W, x):
-    """Add `x`, scaled by `steps`, to all vectors."""
-    axpy_slots(W, x, W.steps.size, (0,))
+    def dot_own(self, x):
+        """Return the product of `x` with its task's vector."""
+        self.dot_slots(x, 1, (x.task,))
+        return self.products[x.task]
 
+    def add_own(self, a, x):
+        """Add `a` times `x` to its task's vector."""
+        self.steps[x.task] = a
+        self.add_slots(x, 1, (x.task,))
 
-@inlined
-def dot_first(vectors, n, x, out):
-    """Write the products of `x` with the first `n` of some vectors of `zero_vectors` to `out`."""
-    dot_slots(SideBySide(vectors, out, out), x, n, (0,))
+    def dot_all(self, x):
+        """Write the products of `x` with all vectors."""
+        self.dot_slots(x, self.products.size, (0,))
+
+    def add_all(self, x):
+        """Add `x`, scaled by `steps`, to all vectors."""
+        self.add_slots(x, self.steps.size, (0,))

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import kept
-from omtl.kernel.inlining import forms, inlined
-from omtl.kernel.products import axpy, dot, forget, rescale, sum_of_features, sum_of_squares
+from omtl.kernel.inlining import forms
+from omtl.kernel.products import axpy, dot, rescale, sum_of_features, sum_of_squares
 from omtl.kernel.rules import Shape
 
 SMALLEST_SCALE = 1e-100
@@ -60,111 +59,107 @@ class Bank(NamedTuple):
         """Return `n` zero vectors."""
         return cls.of(np.zeros((n, shape.n_features)), normed)
 
+    def dot(self, k, x):
+        """Return w_k·x, and keep it for a step along the same row."""
+        k = np.uint32(k)
+        product = self.scale[k] * dot(self.vectors[k], x)
+        self.product[k] = product
+        return product
 
-@inlined
-def scaled_dot(w, k, x):
-    """Return w_k·x, and keep it for a step along the same row."""
-    k = np.uint32(k)
-    product = w.scale[k] * dot(w.vectors[k], x)
-    w.product[k] = product
-    return product
+    def dot_unless_zero(self, k, x):
+        """Return w_k·x, and keep it: in O(1) if the norm of w_k is 0."""
+        k = np.uint32(k)
+        product = 0.0
+        if self.square[k] != 0.0:
+            product = self.scale[k] * dot(self.vectors[k], x)
+        self.product[k] = product
+        return product
 
+    def add(self, k, a, x):
+        """Add `a` times an example to w_k, whose norm is not followed."""
+        k = np.uint32(k)
+        axpy(a / self.scale[k], x, self.vectors[k])
 
-@inlined
-def dot_unless_zero(w, k, x):
-    """Return w_k·x, and keep it: in O(1) if the norm of w_k is 0."""
-    k = np.uint32(k)
-    product = 0.0
-    if w.square[k] != 0.0:
-        product = w.scale[k] * dot(w.vectors[k], x)
-    w.product[k] = product
-    return product
+    def add_and_shorten(self, k, a, x, by):
+        """Add `a` times an example to w_k, and shorten it: in O(1) if it is zero and stays zero."""
+        k = np.uint32(k)
+        if not self.stays_zero(k, a, x, by):
+            self.add(k, a, x)
+            self.follow_norm(k, a, x)
+            self.cut_norm(k, by)
 
+    def add_round(self, steps, a, rows):
+        """Add `a` times the steps of a round to w_0, and forget them."""
+        for y, x in steps.taken(rows):
+            self.add(0, a * y, x)
 
-@inlined
-def scaled_add(w, k, a, x):
-    """Add `a` times an example to w_k, whose norm is not followed."""
-    k = np.uint32(k)
-    axpy(a / w.scale[k], x, w.vectors[k])
+    def divide(self, k, divisor):
+        """Divide w_k."""
+        k = np.uint32(k)
+        self.scale[k] /= divisor
+        if self.scale[k] < SMALLEST_SCALE:
+            self.multiply_out(k)
 
+    def multiply_out(self, k):
+        """Multiply the scale of w_k into its vector."""
+        rescale(self.vectors[k], self.scale[k])
+        self.scale[k] = 1.0
 
-@inlined
-def add_and_shorten(w, k, a, x, by):
-    """Add `a` times an example to w_k, and shorten it: in O(1) if it is zero and stays zero."""
-    k = np.uint32(k)
-    if not stays_zero(w, k, a, x, by):
-        scaled_add(w, k, a, x)
-        follow_norm(w, k, a, x)
-        cut_norm(w, k, by)
+    def stays_zero(self, k, a, x, threshold):
+        """Return whether w_k is zero and would be shortened to zero after a step."""
+        return self.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
 
+    def shorten(self, k, by):
+        """Reduce the norm of w_k, to at least 0."""
+        if self.square[k] != 0.0:
+            self.cut_norm(k, by)
 
-@inlined
-def add_round(w, steps, a, rows):
-    """Add `a` times the steps of a round to w_0, and forget them."""
-    for k in range(steps.weight.size):
-        y, x = kept(steps, k, rows)
-        if y != 0.0:
-            scaled_add(w, 0, a * y, x)
-    forget(steps.weight)
+    def cut_norm(self, k, threshold):
+        """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
+        norm = math.sqrt(max(0.0, self.square[k]))
+        if norm <= threshold:
+            self.vectors[k].fill(0.0)
+            self.scale[k] = 1.0
+            self.square[k] = self.unseen[k] = self.error[k] = 0.0
+            return
+        left = 1.0 - threshold / norm
+        self.scale[k] *= left
+        self.square[k] *= left * left
+        self.unseen[k] *= left * left
+        self.error[k] *= left * left
+        if self.scale[k] < SMALLEST_SCALE:
+            self.multiply_out(k)
 
+    def follow_norm(self, k, a, x):
+        """Update the norm of w_k, to which `a` times the example that it last scored was added."""
+        cross, fresh = 2.0 * a * self.product[k], a * a * x.square_norm
+        self.unseen[k] += a * a * unseen_square_norm(x)
+        self.error[k] += ROUNDING * (self.square[k] + abs(cross) + fresh)
+        self.square[k] += cross + fresh
+        if self.error[k] > WORST_ERROR * self.square[k]:
+            met = self.scale[k] * self.scale[k] * sum_of_squares(self.vectors[k])
+            self.square[k] = met + self.unseen[k]
+            self.error[k] = ROUNDING * self.square[k]
 
-@inlined
-def divide(w, k, divisor):
-    """Divide w_k."""
-    k = np.uint32(k)
-    w.scale[k] /= divisor
-    if w.scale[k] < SMALLEST_SCALE:
-        multiply_out(w, k)
+    def square_norm(self, k):
+        """Return ‖w_k‖², in O(1) if the norm is tracked, and otherwise in O(n_features)."""
+        if self.square.size > 0:
+            return max(0.0, self.square[k])
+        return self.scale[k] ** 2 * sum_of_squares(self.vectors[k])
 
+    def projected_step(self, k, step, x):
+        """Subtract `step` times the example last scored, and project w_k onto the unit ball."""
+        if step != 0.0:
+            square = step * step * x.square_norm - 2.0 * step * self.product[k] + self.square[k]
+            self.add(k, -step, x)
+            self.project(k, max(0.0, square))
 
-@inlined
-def multiply_out(w, k):
-    """Multiply the scale of w_k into its vector."""
-    rescale(w.vectors[k], w.scale[k])
-    w.scale[k] = 1.0
-
-
-@inlined
-def stays_zero(w, k, a, x, threshold):
-    """Return whether w_k is zero and would be shortened to zero after a step."""
-    return w.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
-
-
-@inlined
-def shorten(w, k, by):
-    """Reduce the norm of w_k, to at least 0."""
-    if w.square[k] != 0.0:
-        cut_norm(w, k, by)
-
-
-@inlined
-def cut_norm(w, k, threshold):
-    """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
-    norm = math.sqrt(max(0.0, w.square[k]))
-    if norm <= threshold:
-        forget(w.vectors[k])
-        w.scale[k] = 1.0
-        w.square[k] = w.unseen[k] = w.error[k] = 0.0
-        return
-    left = 1.0 - threshold / norm
-    w.scale[k] *= left
-    w.square[k] *= left * left
-    w.unseen[k] *= left * left
-    w.error[k] *= left * left
-    if w.scale[k] < SMALLEST_SCALE:
-        multiply_out(w, k)
-
-
-@inlined
-def follow_norm(w, k, a, x):
-    """Update the norm of w_k, to which `a` times the example that it last scored was added."""
-    cross, fresh = 2.0 * a * w.product[k], a * a * x.square_norm
-    w.unseen[k] += a * a * unseen_square_norm(x)
-    w.error[k] += ROUNDING * (w.square[k] + abs(cross) + fresh)
-    w.square[k] += cross + fresh
-    if w.error[k] > WORST_ERROR * w.square[k]:
-        w.square[k] = w.scale[k] * w.scale[k] * sum_of_squares(w.vectors[k]) + w.unseen[k]
-        w.error[k] = ROUNDING * w.square[k]
+    def project(self, k, square):
+        """Project w_k, whose squared norm has become `square`, onto the unit ball."""
+        self.square[k] = square
+        if square > 1.0:
+            self.divide(k, math.sqrt(square))
+            self.square[k] = 1.0
 
 
 @sum_of_features
@@ -184,29 +179,3 @@ def _sparse_unseen(x):
 
 unseen_square_norm = forms(_dense_unseen, _sparse_unseen)
 """Return the part of a row's squared norm in features that the rows do not have."""
-
-
-@inlined
-def square_norm(w, k):
-    """Return ‖w_k‖², in O(1) if the norm is tracked, and otherwise in O(n_features)."""
-    if w.square.size > 0:
-        return max(0.0, w.square[k])
-    return w.scale[k] ** 2 * sum_of_squares(w.vectors[k])
-
-
-@inlined
-def projected_step(w, k, step, x):
-    """Subtract `step` times the example last scored from w_k, and project it onto the unit ball."""
-    if step != 0.0:
-        square = step * step * x.square_norm - 2.0 * step * w.product[k] + w.square[k]
-        scaled_add(w, k, -step, x)
-        project(w, k, max(0.0, square))
-
-
-@inlined
-def project(w, k, square):
-    """Project w_k, whose squared norm has become `square`, onto the unit ball."""
-    w.square[k] = square
-    if square > 1.0:
-        divide(w, k, math.sqrt(square))
-        w.square[k] = 1.0

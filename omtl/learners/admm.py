@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
 from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape, rules_of
@@ -37,62 +36,60 @@ class Parts(NamedTuple):
     mixing: np.ndarray
     work: np.ndarray
 
+    @classmethod
+    def without_weights(cls, shape: Shape, mixing: np.ndarray) -> Parts:
+        """Return zero weights of unrelated tasks at each node."""
+        n, K, d = len(mixing), shape.n_tasks, shape.n_features
+        sent, own = np.zeros((2, n, 3, K, d))
+        related = K * np.repeat(np.eye(K)[None], n, axis=0)
+        u, steps, met = np.zeros((n, d)), np.zeros((n, K, d)), np.zeros((n, K), dtype=np.bool_)
+        return cls(sent, own, related, u, steps, met, mixing, np.zeros((2, K, K)))
 
-def without_weights(shape: Shape, mixing: np.ndarray) -> Parts:
-    """Return zero weights of unrelated tasks at each node."""
-    n, K, d = len(mixing), shape.n_tasks, shape.n_features
-    sent, own = np.zeros((2, n, 3, K, d))
-    related = K * np.repeat(np.eye(K)[None], n, axis=0)
-    u, steps, met = np.zeros((n, d)), np.zeros((n, K, d)), np.zeros((n, K), dtype=np.bool_)
-    return Parts(sent, own, related, u, steps, met, mixing, np.zeros((2, K, K)))
-
-
-@inlined
-def step(admm, state, i):
-    """Take the steps of the tasks that node i has met; u is used, and then the new one."""
-    W, V, Z, u = state.own[i, 0], state.own[i, 1], state.own[i, 2], state.u[i]
-    related, steps, met = state.related[i], state.steps[i], state.met[i]
-    K, rho, lam = W.shape[0], admm.rho, admm.lam1 + admm.lam3
-    of_u = lam / (lam * (admm.lam2 + rho * K) + admm.lam2 * rho)
-    of_v = admm.lam2 / (admm.lam2 * (lam + rho) + rho * K * lam)
-    for f in range(u.size):
-        total = 0.0
-        for k in range(K):
-            if met[k]:
-                pulled = admm.eta * W[k, f] + rho * (u[f] + V[k, f]) - Z[k, f]
-                W[k, f] = (pulled + steps[k, f]) / (rho + admm.eta)
-            total += Z[k, f] + rho * W[k, f]
-            steps[k, f] = 0.0
-            for j in range(K):
-                steps[k, f] += admm.lam4 * related[k, j] * V[j, f]
-        u[f] = of_u * total
-        for k in range(K):
-            if met[k]:
-                V[k, f] = of_v * (Z[k, f] + rho * W[k, f]) + steps[k, f]
-                Z[k, f] += rho * (W[k, f] - u[f] - V[k, f])
-            steps[k, f] = 0.0
-
-
-@inlined
-def relate(V, related, work):
-    """Write Ω⁺, the pseudo-inverse of (VᵀV)^½ / tr((VᵀV)^½); V = 0 leaves it as it is."""
-    K, gram, vectors = V.shape[0], work[0], work[1]
-    for j in range(K):
-        for k in range(K):
-            gram[j, k] = 0.0
-            for f in range(V.shape[1]):
-                gram[j, k] += V[j, f] * V[k, f]
-    diagonalise(gram, vectors)
-    largest, trace = 0.0, 0.0
-    for k in range(K):
-        gram[k, k] = math.sqrt(max(0.0, gram[k, k]))
-        largest, trace = max(largest, gram[k, k]), trace + gram[k, k]
-    for i in range(K if largest > 0.0 else 0):
-        for j in range(K):
-            related[i, j] = 0.0
+    def step(self, admm, i):
+        """Take the steps of the tasks that node i has met; u is used, and then the new one."""
+        W, V, Z, u = self.own[i, 0], self.own[i, 1], self.own[i, 2], self.u[i]
+        related, steps, met = self.related[i], self.steps[i], self.met[i]
+        K, rho, lam = W.shape[0], admm.rho, admm.lam1 + admm.lam3
+        of_u = lam / (lam * (admm.lam2 + rho * K) + admm.lam2 * rho)
+        of_v = admm.lam2 / (admm.lam2 * (lam + rho) + rho * K * lam)
+        for f in range(u.size):
+            total = 0.0
             for k in range(K):
-                if gram[k, k] > NO_DIRECTION * largest:
-                    related[i, j] += trace * vectors[i, k] * vectors[j, k] / gram[k, k]
+                if met[k]:
+                    pulled = admm.eta * W[k, f] + rho * (u[f] + V[k, f]) - Z[k, f]
+                    W[k, f] = (pulled + steps[k, f]) / (rho + admm.eta)
+                total += Z[k, f] + rho * W[k, f]
+                steps[k, f] = 0.0
+                for j in range(K):
+                    steps[k, f] += admm.lam4 * related[k, j] * V[j, f]
+            u[f] = of_u * total
+            for k in range(K):
+                if met[k]:
+                    V[k, f] = of_v * (Z[k, f] + rho * W[k, f]) + steps[k, f]
+                    Z[k, f] += rho * (W[k, f] - u[f] - V[k, f])
+                steps[k, f] = 0.0
+
+    def relate(self, node):
+        """Write Ω⁺, the pseudo-inverse of (VᵀV)^½ / tr((VᵀV)^½); V = 0 leaves it as it is."""
+        V, related = self.own[node, 1], self.related[node]
+        gram, vectors = self.work[0], self.work[1]
+        K = V.shape[0]
+        for j in range(K):
+            for k in range(K):
+                gram[j, k] = 0.0
+                for f in range(V.shape[1]):
+                    gram[j, k] += V[j, f] * V[k, f]
+        diagonalise(gram, vectors)
+        largest, trace = 0.0, 0.0
+        for k in range(K):
+            gram[k, k] = math.sqrt(max(0.0, gram[k, k]))
+            largest, trace = max(largest, gram[k, k]), trace + gram[k, k]
+        for i in range(K if largest > 0.0 else 0):
+            for j in range(K):
+                related[i, j] = 0.0
+                for k in range(K):
+                    if gram[k, k] > NO_DIRECTION * largest:
+                        related[i, j] += trace * vectors[i, k] * vectors[j, k] / gram[k, k]
 
 
 class CADMM(NamedTuple):
@@ -138,7 +135,7 @@ class CADMM(NamedTuple):
 
     def new_state(self, shape: Shape) -> Parts:
         """Return zero weights in one place."""
-        return without_weights(shape, np.ones((1, 1)))
+        return Parts.without_weights(shape, np.ones((1, 1)))
 
     def score(self, state: Parts, x: Example) -> float:
         """Return w_k·x."""
@@ -154,8 +151,8 @@ class CADMM(NamedTuple):
     def close_round(self, state: Parts, rows: Any) -> None:  # noqa: ARG002
         """Take the steps of all tasks."""
         state.met[0, :] = True
-        step(self, state, 0)
-        relate(state.own[0, 1], state.related[0], state.work)
+        state.step(self, 0)
+        state.relate(0)
 
 
 @rules_of(CADMM)
@@ -203,7 +200,7 @@ class DADMM(NamedTuple):
     def new_state(self, shape: Shape) -> Parts:
         """Return zero weights at every node."""
         require_a_node_a_task("D-ADMM", shape)
-        return without_weights(shape, np.ascontiguousarray(shape.mixing))
+        return Parts.without_weights(shape, np.ascontiguousarray(shape.mixing))
 
     def open_round(self, state: Parts, rows: Any) -> None:  # noqa: ARG002
         """Let each node combine its neighbours' W, V and Z."""
@@ -231,8 +228,8 @@ class DADMM(NamedTuple):
         for i in range(len(state.mixing)):
             if state.met[i].any():
                 state.u[i] = 0.0
-                step(self, state, i)
-                relate(state.own[i, 1], state.related[i], state.work)
+                state.step(self, i)
+                state.relate(i)
             state.met[i, :] = False
         for i, part, k, f in np.ndindex(state.own.shape):
             state.sent[i, part, k, f] = state.own[i, part, k, f]

@@ -9,7 +9,7 @@ import numpy as np
 
 from omtl.kernel.products import axpy
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.vectors import Bank, project, scaled_dot
+from omtl.kernel.vectors import Bank
 
 
 class Weights(NamedTuple):
@@ -57,7 +57,7 @@ class ALMA(NamedTuple):
     def score(self, state: Weights, x: Example) -> float:
         """Return w·x."""
         k = 0 if self.pooled else x.task
-        return scaled_dot(state.w, k, x)
+        return state.w.dot(k, x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take a step if the margin is too small, and project onto the ball."""
@@ -70,5 +70,5 @@ class ALMA(NamedTuple):
         state.steps[k] += 1.0
         step = math.sqrt(2.0) / root
         axpy(y * step / (length * w.scale[k]), x, w.vectors[k])
-        project(w, k, w.square[k] + step * (step + 2.0 * margin))
+        w.project(k, w.square[k] + step * (step + 2.0 * margin))
         return True

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from omtl.kernel.by_feature import update_posterior, weighed_square
-from omtl.kernel.products import dot
+from omtl.kernel.by_feature import Gaussians
 from omtl.kernel.rules import Example, Shape
-
-
-class Posterior(NamedTuple):
-    """Means of the weights, and the decrease of their variances.
-
-    Shape (n_tasks or 1, n_features) each. The variance of a weight is 1 − ``drop``.
-    """
-
-    w: np.ndarray
-    drop: np.ndarray
 
 
 class AROW(NamedTuple):
@@ -51,23 +38,20 @@ class AROW(NamedTuple):
     r: float
     pooled: bool = False
 
-    def new_state(self, shape: Shape) -> Posterior:
+    def new_state(self, shape: Shape) -> Gaussians:
         """Return zero means, with variances of 1."""
-        size = (1 if self.pooled else shape.n_tasks, shape.n_features)
-        return Posterior(np.zeros(size), np.zeros(size))
+        return Gaussians.standard(1 if self.pooled else shape.n_tasks, shape.n_features)
 
-    def score(self, state: Posterior, x: Example) -> float:
+    def score(self, state: Gaussians, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else x.task], x)
+        return state.dot(0 if self.pooled else x.task, x)
 
-    def update(self, state: Posterior, x: Example, y: float, score: float) -> bool:
+    def update(self, state: Gaussians, x: Example, y: float, score: float) -> bool:
         """Move the means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
         k = 0 if self.pooled else x.task
-        # Features of no other example are only in the row's norm, with variance 1.
-        v = x.square_norm - weighed_square(state.drop[k], x)
-        beta = 1.0 / (max(v, 0.0) + self.r)
-        update_posterior(x, beta * loss * y, beta, state.w[k], state.drop[k])
+        beta = 1.0 / (max(x.square_norm - state.dropped(k, x), 0.0) + self.r)
+        state.learn(k, beta * loss * y, beta, x)
         return True

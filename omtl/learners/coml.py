@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from omtl.kernel.pulled import Pulled, add_to_common, pull_and_add, pulled, pulled_dot
+from omtl.kernel.pulled import Pulled
 from omtl.kernel.rules import Example, Shape
 
 
@@ -48,11 +48,11 @@ class COML(NamedTuple):
 
     def new_state(self, shape: Shape) -> Pulled:
         """Return zero weights."""
-        return pulled(shape)
+        return Pulled.zeros(shape)
 
     def score(self, state: Pulled, x: Example) -> float:
         """Return u^k·x."""
-        return pulled_dot(state, x, x.task)
+        return state.dot(x.task, x)
 
     def update(self, state: Pulled, x: Example, y: float, score: float) -> bool:
         """Take the personal step, then the global one."""
@@ -62,9 +62,9 @@ class COML(NamedTuple):
             changed = y * score < 1.0 or self.mu > 0.0
             loss = 1.0 - y * (self.mu * common + (1.0 - self.mu) * score)
             step = min(self.C, loss / x.square_norm) if loss > 0.0 else 0.0
-            pull_and_add(state, x, x.task, self.mu, y * step)
+            state.pull_and_add(x.task, self.mu, y * step, x)
         loss = 1.0 - y * common
         if loss > 0.0:
             changed = True
-            add_to_common(state, x, self.mu, y * min(self.C, loss / x.square_norm))
+            state.add_to_common(self.mu, y * min(self.C, loss / x.square_norm), x)
         return changed

@@ -11,22 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Pairs, Steps, kept, later, pair_dot
-from omtl.kernel.inlining import inlined
+from omtl.kernel.deferred import Pairs, Steps
 from omtl.kernel.losses import softmax_of_losses
-from omtl.kernel.network import (
-    Net,
-    add_node,
-    combine,
-    dot_node,
-    dot_nodes,
-    neighbours_mean,
-    network,
-    node_add,
-    node_dot,
-    require_a_node_a_task,
-)
-from omtl.kernel.products import forget
+from omtl.kernel.network import Net, Network, nodes_of_many_slots, require_a_node_a_task
 from omtl.kernel.rules import Example, Shape, rules_of
 
 
@@ -62,34 +49,31 @@ class NS(NamedTuple):
     eta: float
     strength: float = 1.0
 
-    def new_state(self, shape: Shape) -> Net:
+    def new_state(self, shape: Shape) -> Network:
         """Return zero weights, one slot per node."""
         require_a_node_a_task("NS", shape)
         mixing = (1.0 - self.strength) * np.eye(shape.n_tasks) + self.strength * shape.mixing
-        return network(shape._replace(mixing=mixing), 1)
+        return Network.zeros(shape._replace(mixing=mixing), 1)
 
-    def open_round(self, state: Net, rows: Any) -> None:  # noqa: ARG002
+    def open_round(self, state: Network, rows: Any) -> None:  # noqa: ARG002
         """Let each node combine its neighbours' vectors (eq. 14)."""
-        combine(state)
+        state.combine()
 
-    def score(self, state: Net, x: Example) -> float:
+    def score(self, state: Network, x: Example) -> float:
         """Return v_k·x at the node of task k."""
-        return node_dot(state, x.task, (0,), x)
+        return state.node_dot(x.task, (0,), x)
 
-    def update(self, state: Net, x: Example, y: float, score: float) -> bool:
+    def update(self, state: Network, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step until the end of the round."""
         if y * score >= 1.0:
             return False
-        later(state.steps, self.eta * y, x)
+        state.steps.later(self.eta * y, x)
         return True
 
-    def close_round(self, state: Net, rows: Any) -> None:
+    def close_round(self, state: Network, rows: Any) -> None:
         """Add the steps, at the node of each task (eq. 15)."""
-        for k in range(state.steps.weight.size):
-            a, x = kept(state.steps, k, rows)
-            if a != 0.0:
-                node_add(state, x.task, (0,), (a,), x)
-        forget(state.steps.weight)
+        for a, x in state.steps.taken(rows):
+            state.node_add(x.task, (0,), (a,), x)
 
 
 @rules_of(NS)
@@ -121,33 +105,18 @@ class DST(NamedTuple):
 
     eta: float
 
-    def new_state(self, shape: Shape) -> Net:
+    def new_state(self, shape: Shape) -> Network:
         """Return zero weights, one slot per task at every node."""
-        return network(shape, shape.n_tasks)
+        return Network.zeros(shape, shape.n_tasks)
 
-    def score(self, state: Net, x: Example) -> float:
+    def score(self, state: Network, x: Example) -> float:
         """Return v_i^k·x."""
-        return node_dot(state, x.node, (x.task,), x)
+        return state.node_dot(x.node, (x.task,), x)
 
-    def close_round(self, state: Net, rows: Any) -> None:
+    def close_round(self, state: Network, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
-        for k in range(state.steps.weight.size):
-            a, x = kept(state.steps, k, rows)
-            if a != 0.0:
-                node_add(state, x.node, (x.task,), (a,), x)
-        forget(state.steps.weight)
-
-
-@inlined
-def add_related(net, steps, b, rows):
-    """Add B⁻¹ times each step (eq. 10): to its task's slot, and to the one that all tasks share."""
-    m = steps.weight.size
-    for k in range(m):
-        a, x = kept(steps, k, rows)
-        if a != 0.0:
-            own = a / (1.0 + b)
-            node_add(net, x.node, (k, m), (own, own * b / m), x)
-    forget(steps.weight)
+        for a, x in state.steps.taken(rows):
+            state.node_add(x.node, (x.task,), (a,), x)
 
 
 @rules_of(NS)
@@ -182,18 +151,18 @@ class DOM1(NamedTuple):
     eta: float
     b: float
 
-    def new_state(self, shape: Shape) -> Net:
+    def new_state(self, shape: Shape) -> Network:
         """Return zero weights: one slot per task and a shared one at every node."""
-        return network(shape, shape.n_tasks + 1)
+        return Network.zeros(shape, shape.n_tasks + 1)
 
-    def score(self, state: Net, x: Example) -> float:
+    def score(self, state: Network, x: Example) -> float:
         """Return v_i^k·x (line 9)."""
         m = state.steps.weight.size
-        return node_dot(state, x.node, (x.task, m), x)
+        return state.node_dot(x.node, (x.task, m), x)
 
-    def close_round(self, state: Net, rows: Any) -> None:
+    def close_round(self, state: Network, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
-        add_related(state, state.steps, self.b, rows)
+        state.add_related(state.steps, self.b, rows)
 
 
 class Relations(NamedTuple):
@@ -209,6 +178,15 @@ class Relations(NamedTuple):
     learnt: np.ndarray
     passed_on: np.ndarray
     scores: np.ndarray
+
+    def find_related(self, i, k, by_row):
+        """Fill `passed_on` with Σ_l a_il (B̂_l)_{j,k} for all tasks j, or (B̂_l)_{k,j} by row."""
+        self.passed_on.fill(0.0)
+        for node in range(self.net.mixing.shape[0]):
+            a, B_hat = self.net.mixing[i, node], self.believed[node]
+            if a != 0.0:
+                for j in range(self.passed_on.size):
+                    self.passed_on[j] += a * (B_hat[k, j] if by_row else B_hat[j, k])
 
 
 class DOM2(NamedTuple):
@@ -260,7 +238,7 @@ class DOM2(NamedTuple):
             require_a_node_a_task("DOM-II by node", shape)
         fixed = self.alpha * np.eye(m)
         return Relations(
-            net=network(shape, n_slots=m, by_node=True),
+            net=nodes_of_many_slots(shape, m),
             believed=np.repeat(fixed[None], n_nodes, axis=0),
             learnt=fixed,
             passed_on=np.zeros(m),
@@ -269,14 +247,14 @@ class DOM2(NamedTuple):
 
     def open_round(self, state: Relations, rows: Any) -> None:  # noqa: ARG002
         """Let each node combine its neighbours' vectors (eq. 14)."""
-        combine(state.net)
+        state.net.combine()
 
     def score(self, state: Relations, x: Example) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         if self.by_node:
-            dot_nodes(state.net, x.task, x, state.scores)
+            state.net.dot_nodes(x.task, x, state.scores)
             return state.scores[x.node]
-        dot_node(state.net, x.node, x, state.scores)
+        state.net.dot_node(x.node, x, state.scores)
         return state.scores[x.task]
 
     def update(self, state: Relations, x: Example, y: float, score: float) -> bool:
@@ -285,22 +263,18 @@ class DOM2(NamedTuple):
         softmax_of_losses(state.learnt[k], state.scores, y, 1.0 - self.alpha)  # eq. 13
         state.learnt[k, k] += self.alpha  # line 20
         learns = y * score < 1.0
-        later(state.net.steps, self.eta * y if learns else 0.0, x)
+        state.net.steps.later(self.eta * y if learns else 0.0, x)
         return learns
 
     def close_round(self, state: Relations, rows: Any) -> None:
         """Add η y B φ (line 15), and only then make the learnt rows visible."""
-        steps, passed_on, m = state.net.steps, state.passed_on, state.scores.size
-        for k in range(m):
-            a, x = kept(steps, k, rows)
-            if a != 0.0:  # row or column k of B_i (line 6)
-                B_hat = state.believed[:, k] if self.by_row else state.believed[:, :, k]
-                neighbours_mean(passed_on, state.net, x.node, B_hat)
-                add_node(state.net, x.node, a, passed_on, x)
-        forget(steps.weight)
+        for a, x in state.net.steps.taken(rows):
+            state.find_related(x.node, x.task, self.by_row)  # row or column k of B_i (line 6)
+            state.net.add_node(x.node, a, state.passed_on, x)
+        node, m = state.net.steps.node, state.scores.size
         for k in range(m):
             for j in range(m):  # as before where task k had no example
-                state.believed[steps.node[k], k, j] = state.learnt[k, j]
+                state.believed[node[k], k, j] = state.learnt[k, j]
 
 
 class DualSum(NamedTuple):
@@ -310,7 +284,7 @@ class DualSum(NamedTuple):
     stored separately until they are combined; this round's are in `net`.
     """
 
-    net: Net
+    net: Network
     rounds: np.ndarray
     last: Steps
     pairs: Pairs
@@ -357,32 +331,29 @@ class DA(NamedTuple):
     def new_state(self, shape: Shape, in_common: Pairs | None = None) -> DualSum:
         """Return zero sums: one slot per task and a shared one at every node."""
         m, pairs = shape.n_tasks, in_common or Pairs.none(0)
-        return DualSum(network(shape, m + 1), np.zeros(1), Steps.none(m), pairs)
+        return DualSum(Network.zeros(shape, m + 1), np.zeros(1), Steps.none(m), pairs)
 
     def score(self, state: DualSum, x: Example) -> float:
         """Return w_i^k·x."""
         i, k, m = x.node, x.task, state.last.weight.size
-        z = node_dot(state.net, i, (k, m), x)
-        for j in range(m):
-            a, before = kept(state.last, j, x.rows)
-            if a != 0.0 and before.node == i:  # g_i of eq. 22, in full
-                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
-                z += a * related * pair_dot(state.pairs, before, x)
+        z = state.net.node_dot(i, (k, m), x)
+        for a, before in state.last.kept(x.rows):
+            if before.node == i:  # g_i of eq. 22, in full
+                related = (self.b + (m if before.task == k else 0.0)) / ((1.0 + self.b) * m)
+                z += a * related * state.pairs.dot(before, x)
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
     def update(self, state: DualSum, x: Example, y: float, score: float) -> bool:
         """Keep the gradient until the end of the round."""
         if y * score >= 1.0:
             return False
-        later(state.net.steps, y, x)
+        state.net.steps.later(y, x)
         return True
 
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
-        add_related(state.net, state.last, self.b, rows)
-        for k in range(state.last.weight.size):
-            step, x = kept(state.net.steps, k, rows)
-            later(state.last, step, x)
-        forget(state.net.steps.weight)
-        combine(state.net)
+        state.net.add_related(state.last, self.b, rows)
+        for step, x in state.net.steps.taken(rows):
+            state.last.later(step, x)
+        state.net.combine()
         state.rounds[0] += 1.0

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
-from omtl.kernel.inlining import inlined
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape
 from omtl.util.errors import UserError
@@ -40,19 +39,17 @@ class Experts(NamedTuple):
     steps: np.ndarray
     spread: np.ndarray
 
-
-@inlined
-def weigh(state, y):
-    """Charge the experts −y times their answers, and reweight them."""
-    least = most = -y * state.scores[0]
-    for j in range(state.p.size):
-        loss = -y * state.scores[j]
-        state.loss[j] += loss
-        least, most = min(least, loss), max(most, loss)
-    state.spread[0] += (most - least) * (most - least)
-    if state.spread[0] != 0.0:
-        gamma = math.sqrt(math.log(state.p.size) / state.spread[0])
-        exponential_weights(state.p, state.loss, gamma)
+    def charge(self, y):
+        """Charge the experts −y times their answers, and reweight them."""
+        least = most = -y * self.scores[0]
+        for j in range(self.p.size):
+            loss = -y * self.scores[j]
+            self.loss[j] += loss
+            least, most = min(least, loss), max(most, loss)
+        self.spread[0] += (most - least) * (most - least)
+        if self.spread[0] != 0.0:
+            gamma = math.sqrt(math.log(self.p.size) / self.spread[0])
+            exponential_weights(self.p, self.loss, gamma)
 
 
 class HedgedMultiTask(NamedTuple):
@@ -128,7 +125,7 @@ class HedgedMultiTask(NamedTuple):
         eta = self.eta / math.sqrt(state.steps[0])
         axpy(eta * y, x, state.own[x.task])
         axpy(eta * y, x, state.shared)
-        weigh(state, y)
+        state.charge(y)
         return True
 
     def findings(self, state: Experts) -> dict[str, np.ndarray]:

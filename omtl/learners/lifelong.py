@@ -20,7 +20,7 @@ from omtl.kernel.losses import hinge
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.side_by_side import dot_first, zero_vectors
+from omtl.kernel.side_by_side import SideBySide
 from omtl.util.errors import UserError
 
 CLIP_SUM, CLIP_EACH, CLIP_NONE, CLIP_SIGN = range(4)
@@ -132,17 +132,15 @@ class OGD(NamedTuple):
 class Knowledge(NamedTuple):
     """The knowledge base: one classifier per task, in columns in order of arrival.
 
-    Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base.
-    `total`, of shape (n_tasks, n_features), is stored by columns for sparse rows. If c is the
-    task's column, its classifier is ``scale[c]`` times ``total[c]``, after ``seen[c]`` examples;
-    ``losses[c, j]`` is the loss of past classifier j on the task, and ``alpha_sum[c]`` the sum of α
-    in its ε. ``horizon[k]`` is N_k, or 0 if unknown.
-
-    `product` and `share` refer to the last scored example: the columns' products with it, and the
-    weights p of the base. `random` is the state of the generator for sampling.
+    Task k has column ``column[k]`` (−1 until it begins), and the columns before it are its base. If
+    c is the task's column, its classifier is ``scale[c]`` times vector c of `total`, after
+    ``seen[c]`` examples; ``losses[c, j]`` is the loss of past classifier j on the task, and
+    ``alpha_sum[c]`` the sum of α in its ε. ``horizon[k]`` is N_k, or 0 if unknown. `share` has the
+    weights p of the base on the last scored example. `random` is the state of the generator for
+    sampling.
     """
 
-    total: np.ndarray
+    total: SideBySide
     scale: np.ndarray
     seen: np.ndarray
     losses: np.ndarray
@@ -150,65 +148,12 @@ class Knowledge(NamedTuple):
     column: np.ndarray
     horizon: np.ndarray
     n_begun: np.ndarray
-    product: np.ndarray
     share: np.ndarray
     random: np.ndarray
 
-
-@inlined
-def alpha(learner, t, horizon):
-    """Return the base's share α_t on example t of a task; 1 / √t if its length is unknown."""
-    if horizon == 0:
-        return 1.0 / math.sqrt(t)
-    gone = min(1.0, (t - 1.0) / horizon)
-    if learner.fading == HYPERBOLIC:
-        return 1.0 / (1.0 + gone)
-    return 1.0 - (1.0 - learner.alpha_last) * gone
-
-
-@inlined
-def begin(learner, state, k):
-    """Assign the next column to task k; Σ α runs over the task, or the first interval I_0."""
-    c = state.n_begun[0]
-    state.column[k] = c
-    state.n_begun[0] = c + 1
-    for t in range(1, max(1, state.horizon[k]) + 1):
-        state.alpha_sum[c] += alpha(learner, t, state.horizon[k])
-
-
-@inlined
-def weigh(learner, state, c):
-    """Find the weights p of the base: algorithm 2, line 5, or equal ones."""
-    share = state.share[:c]
-    if learner.uniform:
-        share[:] = 1.0 / c
-    else:
-        epsilon = learner.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
-        exponential_weights(share, state.losses[c], epsilon)
-
-
-@inlined
-def vote(learner, state, c):
-    """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
-    if learner.sample:
-        j = drawn(state, state.share[:c])
-        return clipped(state.scale[j] * state.product[j], learner.clip)
-    each = CLIP_NONE if learner.clip == CLIP_SUM else learner.clip
-    total = 0.0
-    for j in range(c):
-        total += state.share[j] * clipped(state.scale[j] * state.product[j], each)
-    return clipped(total, CLIP_SUM) if learner.clip == CLIP_SUM else total
-
-
-@inlined
-def error(loss, y, value):
-    """Return e_t of a past classifier (algorithm 2, line 3, or a variant)."""
-    if loss == ZERO_ONE:
-        return 0.0 if y * value > 0.0 else 1.0
-    if loss == HINGE:
-        return hinge(y, value)
-    gap = clipped(value, CLIP_EACH) - y
-    return gap * gap
+    def answer(self, j):
+        """Return the score of classifier j on the last scored example."""
+        return self.scale[j] * self.total.products[j]
 
 
 class AKLO(NamedTuple):
@@ -298,10 +243,10 @@ class AKLO(NamedTuple):
         """Return an empty base; raise UserError if a parameter is invalid."""
         codes = {"clip": CLIP_SIGN, "own_clip": CLIP_SIGN, "fading": HYPERBOLIC, "loss": HINGE}
         check(self.lam, {name: (getattr(self, name), most) for name, most in codes.items()})
-        n, d = shape.n_tasks, shape.n_features
+        n = shape.n_tasks
         known = shape.n_examples if shape.n_examples and not self.doubling else n * (0,)
         return Knowledge(
-            total=zero_vectors(n, d, shape.sparse),
+            total=SideBySide.zeros(n, shape),
             scale=np.zeros(n),
             seen=np.zeros(n, dtype=np.int64),
             losses=np.zeros((n, n)),
@@ -309,7 +254,6 @@ class AKLO(NamedTuple):
             column=np.full(n, -1, dtype=np.int64),
             horizon=np.array(known, dtype=np.int64),
             n_begun=np.zeros(1, dtype=np.int64),
-            product=np.zeros(n),
             share=np.zeros(n),
             random=seeded(shape.seed),
         )
@@ -318,30 +262,75 @@ class AKLO(NamedTuple):
         """Return (1 − α_t) T(w·x) + α_t O(x)."""
         k = np.uint32(x.task)
         if state.column[k] < 0:
-            begin(self, state, k)
+            self.begin(state, k)
         c = state.column[k]
-        dot_first(state.total, c + 1, x, state.product)
-        own = clipped(state.scale[c] * state.product[c], self.own_clip)
+        state.total.dot_slots(x, c + 1, (0,))
+        own = clipped(state.answer(c), self.own_clip)
         if c == 0:
             return own
-        weigh(self, state, c)
-        a = alpha(self, state.seen[c] + 1, state.horizon[k])
-        return (1.0 - a) * own + a * vote(self, state, c)
+        self.weigh(state, c)
+        a = self.alpha(state.seen[c] + 1, state.horizon[k])
+        return (1.0 - a) * own + a * self.vote(state, c)
 
     def update(self, state: Knowledge, x: Example, y: float, score: float) -> bool:  # noqa: ARG002
         """Reweight the past classifiers, then take the own classifier's gradient step."""
         k = np.uint32(x.task)
         c = np.uint32(state.column[k])
         for j in range(c):
-            state.losses[c, j] += error(self.loss, y, state.scale[j] * state.product[j])
-        fired = learns(self.margin, y, state.scale[c] * state.product[c])
+            state.losses[c, j] += self.error(y, state.answer(j))
+        fired = learns(self.margin, y, state.answer(c))
         if fired:
-            axpy(y, x, state.total[c])
+            axpy(y, x, state.total.vectors[c])
         state.seen[c] += 1
         t = state.seen[c]
         state.scale[c] = 1.0 / (self.lam * (t + self.shift))
         if state.horizon[k] == 0 and (t & (t + 1)) == 0:  # the next example starts an interval
             state.losses[c, :c] = 0.0
             for s in range((t + 1) // 2 + 1, t + 2):
-                state.alpha_sum[c] += alpha(self, s, 0)
+                state.alpha_sum[c] += self.alpha(s, 0)
         return fired
+
+    def alpha(self, t, horizon):
+        """Return the base's share α_t on example t of a task; 1 / √t if its length is unknown."""
+        if horizon == 0:
+            return 1.0 / math.sqrt(t)
+        gone = min(1.0, (t - 1.0) / horizon)
+        if self.fading == HYPERBOLIC:
+            return 1.0 / (1.0 + gone)
+        return 1.0 - (1.0 - self.alpha_last) * gone
+
+    def begin(self, state, k):
+        """Assign the next column to task k; Σ α runs over the task, or the first interval I_0."""
+        c = state.n_begun[0]
+        state.column[k] = c
+        state.n_begun[0] = c + 1
+        for t in range(1, max(1, state.horizon[k]) + 1):
+            state.alpha_sum[c] += self.alpha(t, state.horizon[k])
+
+    def weigh(self, state, c):
+        """Find the weights p of the base: algorithm 2, line 5, or equal ones."""
+        share = state.share[:c]
+        if self.uniform:
+            share[:] = 1.0 / c
+        else:
+            epsilon = self.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
+            exponential_weights(share, state.losses[c], epsilon)
+
+    def vote(self, state, c):
+        """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
+        if self.sample:
+            return clipped(state.answer(drawn(state, state.share[:c])), self.clip)
+        each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
+        total = 0.0
+        for j in range(c):
+            total += state.share[j] * clipped(state.answer(j), each)
+        return clipped(total, CLIP_SUM) if self.clip == CLIP_SUM else total
+
+    def error(self, y, value):
+        """Return e_t of a past classifier (algorithm 2, line 3, or a variant)."""
+        if self.loss == ZERO_ONE:
+            return 0.0 if y * value > 0.0 else 1.0
+        if self.loss == HINGE:
+            return hinge(y, value)
+        gap = clipped(value, CLIP_EACH) - y
+        return gap * gap

@@ -13,21 +13,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from omtl.kernel.by_feature import update_posterior, weighed_square
-from omtl.kernel.products import dot
+from omtl.kernel.by_feature import Gaussians
 from omtl.kernel.rules import Example, Shape
 
-
-class Posteriors(NamedTuple):
-    """Means, and decreases of the variances from 1, of the shared and the tasks' own weights.
-
-    The last row of each array, of shape (n_tasks + 1, n_features), belongs to u, the others to p_k.
-    """
-
-    w: np.ndarray
-    drop: np.ndarray
+SHARED = -1
+"""The distribution of u; the others are those of p_k."""
 
 
 class MultiTaskAROW(NamedTuple):
@@ -66,29 +56,24 @@ class MultiTaskAROW(NamedTuple):
     r: float
     c: float
 
-    def new_state(self, shape: Shape) -> Posteriors:
+    def new_state(self, shape: Shape) -> Gaussians:
         """Return zero means, with variances of 1."""
-        size = (shape.n_tasks + 1, shape.n_features)
-        return Posteriors(np.zeros(size), np.zeros(size))
+        return Gaussians.standard(shape.n_tasks + 1, shape.n_features)
 
-    def score(self, state: Posteriors, x: Example) -> float:
+    def score(self, state: Gaussians, x: Example) -> float:
         """Return (√c u + √(1 − c) p_k)·x."""
-        shared = dot(state.w[-1], x)
-        own = dot(state.w[x.task], x)
+        shared, own = state.dot(SHARED, x), state.dot(x.task, x)
         return math.sqrt(self.c) * shared + math.sqrt(1.0 - self.c) * own
 
-    def update(self, state: Posteriors, x: Example, y: float, score: float) -> bool:
+    def update(self, state: Gaussians, x: Example, y: float, score: float) -> bool:
         """Move both means towards this example, and shrink the variances."""
         loss = 1.0 - y * score
         if loss <= 0.0:
             return False
         k, c = x.task, self.c
-        # Features of no other example are only in the row's norm, with variance 1.
-        dropped = c * weighed_square(state.drop[-1], x)
-        dropped += (1.0 - c) * weighed_square(state.drop[k], x)
+        dropped = c * state.dropped(SHARED, x) + (1.0 - c) * state.dropped(k, x)
         beta = 1.0 / (max(x.square_norm - dropped, 0.0) + self.r)
         a = beta * loss * y
-        update_posterior(x, a * math.sqrt(c), beta * c, state.w[-1], state.drop[-1])
-        own = 1.0 - c
-        update_posterior(x, a * math.sqrt(own), beta * own, state.w[k], state.drop[k])
+        state.learn(SHARED, a * math.sqrt(c), beta * c, x)
+        state.learn(k, a * math.sqrt(1.0 - c), beta * (1.0 - c), x)
         return True

@@ -14,7 +14,7 @@ import numpy as np
 
 from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.side_by_side import SideBySide, add_own, dot_all
+from omtl.kernel.side_by_side import SideBySide
 
 
 class Neighbourhoods(NamedTuple):
@@ -82,7 +82,7 @@ class NeighbourhoodMT(NamedTuple):
 
     def score(self, state: Neighbourhoods, x: Example) -> float:
         """Return w_i·x."""
-        dot_all(state.s, x)
+        state.s.dot_all(x)
         total = 0.0
         for k in range(state.seen.size):
             total += state.M[x.task, k] * state.s.products[k]
@@ -94,5 +94,5 @@ class NeighbourhoodMT(NamedTuple):
         state.seen[k] += 1.0
         if y * score >= 1.0:
             return False
-        add_own(state.s, self.eta * y / math.sqrt(state.seen[k]), x)
+        state.s.add_own(self.eta * y / math.sqrt(state.seen[k]), x)
         return True

@@ -37,17 +37,8 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.products import row_sum
-from omtl.kernel.relationships import (
-    Relationships,
-    acts_together,
-    add_gram,
-    compare,
-    find_covariance,
-    learn,
-    use,
-)
+from omtl.kernel.relationships import Relationships
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.side_by_side import dot_own
 from omtl.kernel.small_matrices import find_exponential, inverse_power, put
 
 
@@ -101,16 +92,16 @@ class OMTLLogDet(NamedTuple):
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
-        return self.rate * dot_own(state.W, x)
+        return self.rate * state.W.dot_own(x)
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        return learn(self, state, x, y, score)
+        return state.learn(self, x, y, score)
 
     def relate(self, state: Relationships) -> None:
         """Add η WᵀW to A⁻¹ (eq. 3.7)."""
-        add_gram(self, state)
-        use(self, state, state.learnt)
+        state.add_gram(self)
+        state.use(self, state.learnt)
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
         """Return the number of labels queried for each task, if the learner queries."""
@@ -171,9 +162,9 @@ class OMTLCovariance(NamedTuple):
 
     def update(self, state: Relationships, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if it is due, and learn their relation."""
-        if not learn(self, state, x, y, score):
+        if not state.learn(self, x, y, score):
             return False
-        total, together = row_sum(x), acts_together(state, x)
+        total, together = row_sum(x), state.acts_together(x)
         for j in range(state.sums.size):
             if together or j == x.task:
                 state.sums[j] += state.W.steps[j] * total
@@ -181,11 +172,11 @@ class OMTLCovariance(NamedTuple):
 
     def relate(self, state: Relationships) -> None:
         """Learn cov(W) (eq. 3.9)."""
-        find_covariance(self, state)
+        state.find_covariance(self)
         if not self.as_printed:
-            use(self, state, state.learnt)
+            state.use(self, state.learnt)
         elif inverse_power(state.learnt, False, state.memory[0], state.memory[1]) > 0.0:
-            use(self, state, state.memory[0])
+            state.use(self, state.memory[0])
 
 
 @rules_of(OMTLLogDet)
@@ -240,7 +231,7 @@ class OMTLBatchOpt(NamedTuple):
         trace = inverse_power(state.learnt, True, root, state.memory[1])
         if trace > 0.0:
             put(root, trace, root)
-            use(self, state, root)
+            state.use(self, root)
 
 
 @rules_of(OMTLLogDet)
@@ -294,6 +285,6 @@ class OMTLVonNeumann(NamedTuple):
 
     def relate(self, state: Relationships) -> None:
         """Subtract η WᵀW from log A (eq. 3.8)."""
-        add_gram(self, state)
+        state.add_gram(self)
         find_exponential(state.learnt, state.inverse, state.each, state.memory)
-        compare(self, state)
+        state.compare(self)

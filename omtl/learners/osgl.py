@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, kept, later
+from omtl.kernel.deferred import Steps
 from omtl.kernel.p_norms import divide_by_norm, least_multiplier, power
-from omtl.kernel.products import axpy, dot, forget
+from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape, rules_of
 
 
@@ -75,19 +75,16 @@ class OSGL(NamedTuple):
         state.loss[k], state.square_norm[k] = max(0.0, 1.0 - y * score), x.square_norm
         if state.loss[k] == 0.0:
             return False
-        later(state.steps, y, x)
+        state.steps.later(y, x)
         return True
 
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         divide_by_norm(state.loss, self.r)  # ℓ / ‖ℓ‖_r
-        for k in range(state.loss.size):
-            y, x = kept(state.steps, k, rows)
-            if y != 0.0:
-                tau = self.C * power(state.loss[k], self.r - 1.0)
-                axpy(tau * y, x, state.w[k])
-        forget(state.steps.weight)
-        forget(state.loss)
+        for y, x in state.steps.taken(rows):
+            tau = self.C * power(state.loss[x.task], self.r - 1.0)
+            axpy(tau * y, x, state.w[x.task])
+        state.loss.fill(0.0)
 
 
 @rules_of(OSGL)
@@ -123,10 +120,7 @@ class OSGLImplicit(NamedTuple):
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         mu = least_multiplier(state.loss, state.square_norm, self.C)
-        for k in range(state.loss.size):
-            y, x = kept(state.steps, k, rows)
-            if y != 0.0:
-                tau = state.loss[k] / (state.square_norm[k] + mu)
-                axpy(tau * y, x, state.w[k])
-        forget(state.steps.weight)
-        forget(state.loss)
+        for y, x in state.steps.taken(rows):
+            tau = state.loss[x.task] / (state.square_norm[x.task] + mu)
+            axpy(tau * y, x, state.w[x.task])
+        state.loss.fill(0.0)

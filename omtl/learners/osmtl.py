@@ -16,13 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, kept, later
+from omtl.kernel.deferred import Steps
 from omtl.kernel.distributions import normalise, softmax
-from omtl.kernel.inlining import inlined, method
 from omtl.kernel.losses import hinge
-from omtl.kernel.products import forget
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.side_by_side import SideBySide, add_all, dot_all, dot_own
+from omtl.kernel.side_by_side import SideBySide
 
 
 class Attentions(NamedTuple):
@@ -59,21 +57,13 @@ class Attentions(NamedTuple):
     steps: np.ndarray
     rates: np.ndarray
 
-
-@inlined
-def find_losses(state, rows):
-    """Find ℓ_kj, the losses of all tasks' weights on the examples of the round."""
-    state.loss.fill(0.0)
-    for j in range(state.steps.size):
-        y, x = kept(state.given, j, rows)
-        if y != 0.0:
-            dot_all(state.W, x)
-            for k in range(state.steps.size):
-                state.loss[k, j] = hinge(y, state.W.products[k])
-
-
-attend = method("attend")
-"""Update task k's attention with a learner's own rule: ``attend(learner, state, k)``."""
+    def find_losses(self, rows):
+        """Find ℓ_kj, the losses of all tasks' weights on the examples of the round."""
+        self.loss.fill(0.0)
+        for y, x in self.given.kept(rows):
+            self.W.dot_all(x)
+            for k in range(self.steps.size):
+                self.loss[k, x.task] = hinge(y, self.W.products[k])
 
 
 class OSMTLExponential(NamedTuple):
@@ -141,13 +131,13 @@ class OSMTLExponential(NamedTuple):
 
     def score(self, state: Attentions, x: Example) -> float:
         """Return w_k·x."""
-        return dot_own(state.W, x)
+        return state.W.dot_own(x)
 
     def update(self, state: Attentions, x: Example, y: float, score: float) -> bool:
         """Keep the example for the end of the round."""
         margin = 1.0 if self.any_task else self.margin
         learns = not y * score > margin if margin == 0.0 else y * score < margin
-        later(state.given, y, x)
+        state.given.later(y, x)
         state.learns[x.task] = learns
         return learns
 
@@ -155,7 +145,7 @@ class OSMTLExponential(NamedTuple):
         """Take the steps of the weights and of the attentions."""
         W, label, learns = state.W, state.given.weight, state.learns
         C, alpha = state.rates[0], state.rates[1]
-        find_losses(state, rows)
+        state.find_losses(rows)
         for k in range(label.size):
             learns[k] = learns[k] and not self.any_task
             for j in range(label.size):
@@ -166,15 +156,12 @@ class OSMTLExponential(NamedTuple):
                     eta = alpha * (k == j) + (1.0 - alpha) * state.P[k, j]  # eq. 3
                     state.taken[k, j] = C * eta * label[j]
             if learns[k]:
-                attend(self, state, k)
+                self.attend(state, k)
                 state.steps[k] += 1
-        for j in range(label.size):  # eq. 9
-            y, x = kept(state.given, j, rows)
-            if y != 0.0:
-                for k in range(label.size):
-                    W.steps[k] = state.taken[k, j]
-                add_all(W, x)
-        forget(label)
+        for _, x in state.given.taken(rows):  # eq. 9
+            for k in range(label.size):
+                W.steps[k] = state.taken[k, x.task]
+            W.add_all(x)
         learns.fill(False)
 
     def attend(self, state: Attentions, k: int) -> None:

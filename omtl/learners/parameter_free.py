@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.vectors import Bank, projected_step, scaled_dot
+from omtl.kernel.vectors import Bank
 
 NEWTON = 2.0 / (2.0 - math.log(3.0))
 """Step of the refined estimator, whose bets are at most 1/2 (Cutkosky and Orabona 2018, alg. 1)."""
@@ -43,49 +42,41 @@ class Bets(NamedTuple):
         v = Bank.zeros(n, shape, normed=True)
         return cls(v, np.zeros(n), np.full(n, wealth), np.zeros(n), np.ones(n))
 
+    def dot(self, k, x):
+        """Return p v·x."""
+        return self.b[k] * self.u[k] * self.v.dot(k, x)
+
+    def next_fraction(self, k, gain, refined):
+        """Return the betting fraction after another gain (step 4b)."""
+        if not refined:
+            i = self.seen[k] + 1.0
+            return ((i - 1.0) * self.b[k] + gain) / i
+        h = gain / (1.0 + gain * self.b[k])
+        return min(0.5, max(-0.5, self.b[k] + NEWTON * h / (self.squares[k] + h * h)))
+
+    def wager(self, k, gain, refined):
+        """Update a direction's magnitude by its gain −⟨g, v⟩ / (L R) (steps 4a to 4c)."""
+        b = self.next_fraction(k, gain, refined)
+        if refined:
+            h = gain / (1.0 + gain * self.b[k])
+            self.squares[k] += h * h
+        self.u[k] += gain * self.b[k] * self.u[k]
+        self.b[k] = b
+        self.seen[k] += 1.0
+
+    def pay(self, k, s, x, lipschitz, refined):
+        """Learn from the gradient g = s x of the loss."""
+        gain = -s * self.v.product[k] / lipschitz
+        step = s * math.sqrt(2.0 / (self.seen[k] + 1.0)) / lipschitz
+        self.v.projected_step(k, step, x)  # step 3b
+        self.wager(k, gain, refined)
+
 
 class Biased(NamedTuple):
     """The tasks' vectors w_k − θ, and θ itself."""
 
     own: Bets
     bias: Bets
-
-
-@inlined
-def ask(bet, k, x):
-    """Return p v·x."""
-    return bet.b[k] * bet.u[k] * scaled_dot(bet.v, k, x)
-
-
-@inlined
-def next_fraction(bet, k, gain, refined):
-    """Return the betting fraction after another gain (step 4b)."""
-    if not refined:
-        i = bet.seen[k] + 1.0
-        return ((i - 1.0) * bet.b[k] + gain) / i
-    h = gain / (1.0 + gain * bet.b[k])
-    return min(0.5, max(-0.5, bet.b[k] + NEWTON * h / (bet.squares[k] + h * h)))
-
-
-@inlined
-def wager(bet, k, gain, refined):
-    """Update a direction's magnitude by its gain −⟨g, v⟩ / (L R) (steps 4a to 4c)."""
-    b = next_fraction(bet, k, gain, refined)
-    if refined:
-        h = gain / (1.0 + gain * bet.b[k])
-        bet.squares[k] += h * h
-    bet.u[k] += gain * bet.b[k] * bet.u[k]
-    bet.b[k] = b
-    bet.seen[k] += 1.0
-
-
-@inlined
-def pay(self, bet, k, s, x):
-    """Learn from the gradient g = s x of the loss."""
-    gain = -s * bet.v.product[k] / self.lipschitz
-    step = s * math.sqrt(2.0 / (bet.seen[k] + 1.0)) / self.lipschitz
-    projected_step(bet.v, k, step, x)  # step 3b
-    wager(bet, k, gain, self.refined)
 
 
 class ParameterFree(NamedTuple):
@@ -150,13 +141,13 @@ class ParameterFree(NamedTuple):
 
     def score(self, state: Biased, x: Example) -> float:
         """Return w_k·x."""
-        own = ask(state.own, x.task, x)
-        return own + (ask(state.bias, 0, x) if self.shared else 0.0)
+        own = state.own.dot(x.task, x)
+        return own + (state.bias.dot(0, x) if self.shared else 0.0)
 
     def update(self, state: Biased, x: Example, y: float, score: float) -> bool:
         """Update the task's own vector and the bias."""
         s = slope(self.loss, y, score)
-        pay(self, state.own, x.task, s, x)
+        state.own.pay(x.task, s, x, self.lipschitz, self.refined)
         if self.shared:
-            pay(self, state.bias, 0, s, x)
+            state.bias.pay(0, s, x, self.lipschitz, self.refined)
         return s != 0.0

@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from omtl.kernel.deferred import (
-    CurrentTask,
-    add_gradient,
-    forget_gradients,
-    has_ended,
-)
-from omtl.kernel.inlining import inlined
+from omtl.kernel.deferred import CurrentTask
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import dot
 from omtl.kernel.rules import Example, Shape
-from omtl.kernel.vectors import project, scaled_dot
-from omtl.learners.parameter_free import Bets, ask, next_fraction, pay, wager
+from omtl.learners.parameter_free import Bets
 
 
 class Lazy(NamedTuple):
@@ -25,33 +18,6 @@ class Lazy(NamedTuple):
     own: Bets
     bias: Bets
     current: CurrentTask
-
-
-@inlined
-def step_of_bias(self, state):
-    """Return step, squared length and gain of the bias at the end of the task (steps 3A to 4A)."""
-    bias, C = state.bias, self.lipschitz * state.current.n[0]
-    v, G, along, square = bias.v.vectors[0], state.current.G, 0.0, 0.0
-    for f in range(G.size):
-        along += v[f] * G[f]
-        square += G[f] * G[f]
-    along *= bias.v.scale[0]
-    step = math.sqrt(2.0 / (bias.seen[0] + 1.0)) / C
-    length = bias.v.square[0] - 2.0 * step * along + step * step * square
-    return step, max(0.0, length), -along / C
-
-
-@inlined
-def end_task(self, state):
-    """Update the bias by the task's gradients."""
-    step, length, gain = step_of_bias(self, state)
-    v, G = state.bias.v, state.current.G
-    factor = step / v.scale[0]
-    for f in range(G.size):
-        v.vectors[0, f] -= factor * G[f]
-    project(v, 0, length)
-    wager(state.bias, 0, gain, self.refined)
-    forget_gradients(state.current)
 
 
 class LazyParameterFree(NamedTuple):
@@ -112,21 +78,44 @@ class LazyParameterFree(NamedTuple):
     def score(self, state: Lazy, x: Example) -> float:
         """Return w_k·x, after a finished task has updated the bias."""
         bias, current = state.bias, state.current
-        own = ask(state.own, x.task, x)
-        if not has_ended(current, x):
-            return own + ask(bias, 0, x)
-        step, length, gain = step_of_bias(self, state)
-        product = scaled_dot(bias.v, 0, x)
+        own = state.own.dot(x.task, x)
+        if not current.has_ended(x):
+            return own + bias.dot(0, x)
+        step, length, gain = self.step_of_bias(state)
+        product = bias.v.dot(0, x)
         product -= step * dot(current.G, x)
         u = bias.u[0] * (1.0 + gain * bias.b[0])
-        b = next_fraction(bias, 0, gain, self.refined)
+        b = bias.next_fraction(0, gain, self.refined)
         return own + b * u * product / max(1.0, math.sqrt(length))
 
     def update(self, state: Lazy, x: Example, y: float, score: float) -> bool:
         """Update the task's own vector, and add the gradient to the task's sum."""
-        if has_ended(state.current, x):
-            end_task(self, state)
+        if state.current.has_ended(x):
+            self.end_task(state)
         s = slope(self.loss, y, score)
-        pay(self, state.own, x.task, s, x)
-        add_gradient(state.current, s, x)
+        state.own.pay(x.task, s, x, self.lipschitz, self.refined)
+        state.current.add_gradient(s, x)
         return s != 0.0
+
+    def step_of_bias(self, state):
+        """Return step, squared length and gain of the bias at a task's end (steps 3A to 4A)."""
+        bias, C = state.bias, self.lipschitz * state.current.n[0]
+        v, G, along, square = bias.v.vectors[0], state.current.G, 0.0, 0.0
+        for f in range(G.size):
+            along += v[f] * G[f]
+            square += G[f] * G[f]
+        along *= bias.v.scale[0]
+        step = math.sqrt(2.0 / (bias.seen[0] + 1.0)) / C
+        length = bias.v.square[0] - 2.0 * step * along + step * step * square
+        return step, max(0.0, length), -along / C
+
+    def end_task(self, state):
+        """Update the bias by the task's gradients."""
+        step, length, gain = self.step_of_bias(state)
+        v, G = state.bias.v, state.current.G
+        factor = step / v.scale[0]
+        for f in range(G.size):
+            v.vectors[0, f] -= factor * G[f]
+        v.project(0, length)
+        state.bias.wager(0, gain, self.refined)
+        state.current.forget()

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.distributions import normalise
-from omtl.kernel.inlining import inlined
 from omtl.kernel.losses import hinge
 from omtl.kernel.products import axpy, dot, rescale
 from omtl.kernel.random_numbers import seeded, uniform
@@ -44,26 +43,26 @@ class Trusted(NamedTuple):
     wrong: np.ndarray
     random: np.ndarray
 
+    @classmethod
+    def without_weights(cls, shape: Shape, tau: np.ndarray) -> Trusted:
+        """Return zero weights of tasks that trust each other by this much."""
+        K = shape.n_tasks
+        w, p = np.zeros((K, shape.n_features)), np.zeros(K)
+        asked, peers, wrong = np.zeros((3, K), dtype=np.int64)
+        return cls(w, tau, p, asked, peers, wrong, seeded(shape.seed))
 
-def trusted(shape: Shape, tau: np.ndarray) -> Trusted:
-    """Return zero weights."""
-    K = shape.n_tasks
-    w, p = np.zeros((K, shape.n_features)), np.zeros(K)
-    asked, peers, wrong = np.zeros((3, K), dtype=np.int64)
-    return Trusted(w, tau, p, asked, peers, wrong, seeded(shape.seed))
+    def ask_all(self, x):
+        """Take the products p_km of the example with all tasks' weights."""
+        for m in range(self.p.size):
+            self.p[m] = dot(self.w[m], x)
 
+    def is_sure(self, b, answer):
+        """Return False with probability b / (b + |answer|): a question is due."""
+        return uniform(self) * (b + abs(answer)) > b
 
-@inlined
-def ask_all(state, x):
-    """Take the products p_km of the example with all tasks' weights."""
-    for m in range(state.p.size):
-        state.p[m] = dot(state.w[m], x)
-
-
-@inlined
-def is_spent(state, budget):
-    """Whether as many labels were asked for as may be."""
-    return state.asked.sum() >= budget
+    def is_spent(self, budget):
+        """Whether as many labels were asked for as may be."""
+        return self.asked.sum() >= budget
 
 
 class Peer(NamedTuple):
@@ -119,7 +118,7 @@ class Peer(NamedTuple):
     def new_state(self, shape: Shape) -> Trusted:
         """Return zero weights of tasks that trust all others equally."""
         K = shape.n_tasks
-        return trusted(shape, (np.ones((K, K)) - np.eye(K)) / max(K - 1, 1))
+        return Trusted.without_weights(shape, (np.ones((K, K)) - np.eye(K)) / max(K - 1, 1))
 
     def score(self, state: Trusted, x: Example) -> float:
         """Return p_kk."""
@@ -129,49 +128,47 @@ class Peer(NamedTuple):
         """Ask the peers, query the label, and learn from the answer."""
         k, K = x.task, state.p.size
         mistaken = not y * score > 0.0
-        u, is_over = uniform(state), self.stops and is_spent(state, self.budget)
-        if is_over or u * (self.b1 + abs(score)) > self.b1:
+        sure, is_over = state.is_sure(self.b1, score), self.stops and state.is_spent(self.budget)
+        if is_over or sure:
             state.wrong[k] += mistaken
             return False
-        ask_all(state, x)
+        state.ask_all(x)
         answer, most = 0.0, -1.0
         for m in range(K):
             if m != k and not self.single:
                 answer += state.tau[k, m] * state.p[m]
             elif m != k and state.tau[k, m] > most:
                 answer, most = state.p[m], state.tau[k, m]
-        if uniform(state) * (self.b2 + abs(answer)) > self.b2:
+        if state.is_sure(self.b2, answer):
             label = 1.0 if answer >= 0.0 else -1.0
             state.peers[k] += 1
             state.wrong[k] += label != y
             axpy(label, x, state.w[k])
             return True
         state.wrong[k] += mistaken
-        if is_spent(state, self.budget):
+        if state.is_spent(self.budget):
             return False
         state.asked[k] += 1
         if mistaken:
             axpy(y, x, state.w[k])
         if mistaken or not self.on_mistakes:
-            trust(self, state, k, y)
+            self.trust(state, k, y)
         return mistaken
 
     def findings(self, state: Trusted) -> dict[str, np.ndarray]:
         """Return the labels queried, the peers' answers used, and wrong answers."""
         return {"asked": state.asked, "peers": state.peers, "wrong": state.wrong}
 
-
-@inlined
-def trust(self, state, k, y):
-    """Make τ_km proportional to τ_km exp(−ℓ_km / λ), m ≠ k; τ_kk is 0."""
-    lam = self.lam
-    if lam == 0.0:
-        for m in range(state.p.size):
-            lam += hinge(y, state.p[m]) if m != k else 0.0
-    if lam > 0.0:
-        for m in range(state.p.size):
-            state.tau[k, m] *= math.exp(-hinge(y, state.p[m]) / lam)
-        normalise(state.tau[k], state.tau[k])
+    def trust(self, state, k, y):
+        """Make τ_km proportional to τ_km exp(−ℓ_km / λ), m ≠ k; τ_kk is 0."""
+        lam = self.lam
+        if lam == 0.0:
+            for m in range(state.p.size):
+                lam += hinge(y, state.p[m]) if m != k else 0.0
+        if lam > 0.0:
+            for m in range(state.p.size):
+                state.tau[k, m] *= math.exp(-hinge(y, state.p[m]) / lam)
+            normalise(state.tau[k], state.tau[k])
 
 
 class Humble(NamedTuple):
@@ -216,11 +213,11 @@ class Humble(NamedTuple):
     def new_state(self, shape: Shape) -> Trusted:
         """Return zero weights of tasks that trust all equally."""
         K = shape.n_tasks
-        return trusted(shape, np.full((K, K), 1.0 if self.scaled else 1.0 / K))
+        return Trusted.without_weights(shape, np.full((K, K), 1.0 if self.scaled else 1.0 / K))
 
     def score(self, state: Trusted, x: Example) -> float:
         """Return p."""
-        ask_all(state, x)
+        state.ask_all(x)
         total = 0.0
         for m in range(state.p.size):
             total += state.tau[x.task, m] * state.p[m]
@@ -231,7 +228,7 @@ class Humble(NamedTuple):
         k, K = x.task, state.p.size
         mistaken = not y * score > 0.0
         state.wrong[k] += mistaken
-        if uniform(state) * (self.b + abs(score)) > self.b or is_spent(state, self.budget):
+        if state.is_sure(self.b, score) or state.is_spent(self.budget):
             return False
         state.asked[k] += 1
         if mistaken:

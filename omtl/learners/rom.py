@@ -12,21 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import Steps, later
+from omtl.kernel.deferred import Steps
 from omtl.kernel.rules import Example, Shape
 from omtl.kernel.sharing import shareable
-from omtl.kernel.vectors import (
-    Bank,
-    add_and_shorten,
-    add_round,
-    divide,
-    dot_unless_zero,
-    follow_norm,
-    scaled_add,
-    scaled_dot,
-    shorten,
-    square_norm,
-)
+from omtl.kernel.vectors import Bank
 
 
 class Weights(NamedTuple):
@@ -105,19 +94,19 @@ class ROMPGD(NamedTuple):
 
     def score(self, state: Weights, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        shared = scaled_dot(state.u, 0, x)
-        return shared + scaled_dot(state.p, x.task, x) + dot_unless_zero(state.q, x.task, x)
+        shared = state.u.dot(0, x)
+        return shared + state.p.dot(x.task, x) + state.q.dot_unless_zero(x.task, x)
 
     def update(self, state: Weights, x: Example, y: float, score: float) -> bool:
         """Take the steps of p^i and q^i; keep that of u until the end of the round."""
         if not y * score < 1.0:
             return False
         a, divisor = step_of_p(self.eta, self.beta)
-        scaled_add(state.p, x.task, a * y, x)
-        divide(state.p, x.task, divisor)  # eq. 7
+        state.p.add(x.task, a * y, x)
+        state.p.divide(x.task, divisor)  # eq. 7
         a, threshold = step_of_q(self.eta, self.gamma)
-        add_and_shorten(state.q, x.task, a * y, x, threshold)  # eqs. 8 and 10
-        later(state.given, y, x)
+        state.q.add_and_shorten(x.task, a * y, x, threshold)  # eqs. 8 and 10
+        state.given.later(y, x)
         return True
 
     def close_round(self, state: Weights, rows: Any) -> None:
@@ -125,11 +114,11 @@ class ROMPGD(NamedTuple):
         m = state.given.weight.size
         for i in range(m):
             if self.every_round and state.given.weight[i] == 0.0:  # gradient 0
-                divide(state.p, i, step_of_p(self.eta, self.beta)[1])  # eq. 7
-                shorten(state.q, i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
+                state.p.divide(i, step_of_p(self.eta, self.beta)[1])  # eq. 7
+                state.q.shorten(i, step_of_q(self.eta, self.gamma)[1])  # eq. 10
         a, divisor = step_of_u(self.eta, self.alpha, m)
-        add_round(state.u, state.given, a, rows)  # eq. 6
-        divide(state.u, 0, divisor)
+        state.u.add_round(state.given, a, rows)  # eq. 6
+        state.u.divide(0, divisor)
 
     def findings(self, state: Weights) -> dict[str, np.ndarray]:
         """Return the outlier tasks, those whose q is not zero, as a mask of shape (n_tasks,)."""
@@ -137,10 +126,10 @@ class ROMPGD(NamedTuple):
 
     def penalty(self, state: Weights) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks · n_features)."""
-        total = 0.5 * self.alpha * square_norm(state.u, 0)
+        total = 0.5 * self.alpha * state.u.square_norm(0)
         for i in range(state.given.weight.size):
-            total += 0.5 * self.beta * square_norm(state.p, i)
-            total += self.gamma * math.sqrt(square_norm(state.q, i))
+            total += 0.5 * self.beta * state.p.square_norm(i)
+            total += self.gamma * math.sqrt(state.q.square_norm(i))
         return total
 
 
@@ -219,24 +208,24 @@ class ROMRDA(NamedTuple):
 
     def score(self, state: DualSums, x: Example) -> float:
         """Return (u + p^i + q^i)·x."""
-        own, norm = dot_unless_zero(state.own, x.task, x), state.norm[x.task]
+        own, norm = state.own.dot_unless_zero(x.task, x), state.norm[x.task]
         u, p, q = weights_of_sums(factors_of_round(self, state.rounds[0]), norm)
-        return u * scaled_dot(state.S, 0, x) + (p + q) * own
+        return u * state.S.dot(0, x) + (p + q) * own
 
     def update(self, state: DualSums, x: Example, y: float, score: float) -> bool:
         """Add the negative gradient to S^i; keep it for S."""
         if not y * score < 1.0:
             return False
-        scaled_add(state.own, x.task, y, x)  # eqs. 15 and 16
-        follow_norm(state.own, x.task, y, x)
-        later(state.given, y, x)
+        state.own.add(x.task, y, x)  # eqs. 15 and 16
+        state.own.follow_norm(x.task, y, x)
+        state.given.later(y, x)
         return True
 
     def close_round(self, state: DualSums, rows: Any) -> None:
         """Add the round's gradients to S."""
-        add_round(state.S, state.given, 1.0, rows)  # eq. 14
+        state.S.add_round(state.given, 1.0, rows)  # eq. 14
         for i in range(state.norm.size):
-            state.norm[i] = math.sqrt(square_norm(state.own, i))
+            state.norm[i] = math.sqrt(state.own.square_norm(i))
         state.rounds[0] += 1.0
 
     def findings(self, state: DualSums) -> dict[str, np.ndarray]:
@@ -246,18 +235,18 @@ class ROMRDA(NamedTuple):
     def penalty(self, state: DualSums) -> float:
         """Return r_1(W) = α/2 ‖u‖² + β/2 Σ‖p^i‖² + γ Σ‖q^i‖, in O(n_tasks + n_features)."""
         factors = factors_of_round(self, state.rounds[0])
-        total = 0.5 * self.alpha * factors[0] ** 2 * square_norm(state.S, 0)
+        total = 0.5 * self.alpha * factors[0] ** 2 * state.S.square_norm(0)
         for i in range(state.norm.size):
             _, p, q = weights_of_sums(factors, state.norm[i])
-            total += 0.5 * self.beta * p**2 * square_norm(state.own, i)
+            total += 0.5 * self.beta * p**2 * state.own.square_norm(i)
             total += self.gamma * q * state.norm[i]
         return total
 
     def proximity(self, state: DualSums) -> float:
         """Return θ_t/(2t) ‖W‖² from eq. 12, where t is the current round."""
         factors = factors_of_round(self, state.rounds[0])
-        square = factors[0] ** 2 * square_norm(state.S, 0)
+        square = factors[0] ** 2 * state.S.square_norm(0)
         for i in range(state.norm.size):
             _, p, q = weights_of_sums(factors, state.norm[i])
-            square += (p**2 + q**2) * square_norm(state.own, i)
+            square += (p**2 + q**2) * state.own.square_norm(i)
         return 0.5 * self.kappa / math.sqrt(state.rounds[0] + 1.0) * square

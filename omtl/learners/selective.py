@@ -6,17 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel import rules
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Example, Shape
-from omtl.learners.cavallanti import MultiPerceptron
+from omtl.learners.cavallanti import MultiPerceptron, Sums
 
 
 class Selected(NamedTuple):
     """The multi-task perceptron's sums, the number of labels queried by task, and a generator."""
 
-    own: np.ndarray
-    shared: np.ndarray
+    sums: Sums
     asked: np.ndarray
     random: np.ndarray
 
@@ -62,15 +60,14 @@ class SelectivePerceptron(NamedTuple):
     def new_state(self, shape: Shape) -> Selected:
         """Return zero weights."""
         return Selected(
-            own=np.zeros((shape.n_tasks, shape.n_features)),
-            shared=np.zeros(shape.n_features),
+            sums=MultiPerceptron(self.b).new_state(shape),
             asked=np.zeros(shape.n_tasks, dtype=np.int64),
             random=seeded(shape.seed),
         )
 
     def score(self, state: Selected, x: Example) -> float:
         """Return w^k·x."""
-        return rules.score(MultiPerceptron(self.b, 1.0, 0.0), state, x)
+        return MultiPerceptron(self.b, 1.0, 0.0).score(state.sums, x)
 
     def update(self, state: Selected, x: Example, y: float, score: float) -> bool:
         """Query the label or not; take a step of all tasks if the prediction is wrong."""
@@ -79,8 +76,7 @@ class SelectivePerceptron(NamedTuple):
         if sure:
             return False
         state.asked[x.task] += 1
-        one = MultiPerceptron(self.b, 1.0, 0.0)
-        return rules.update(one, state, x, y, score)
+        return MultiPerceptron(self.b, 1.0, 0.0).update(state.sums, x, y, score)
 
     def findings(self, state: Selected) -> dict[str, np.ndarray]:
         """Return the number of labels queried for each task."""

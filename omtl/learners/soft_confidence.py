@@ -8,20 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.by_feature import update_posterior, weighed_square
-from omtl.kernel.products import dot
+from omtl.kernel.by_feature import Gaussians
 from omtl.kernel.rules import Example, Shape
 
 
-class ConfidentPosterior(NamedTuple):
-    """Means of the weights, the decrease of their variances, and φ = Φ⁻¹(η).
+class Confident(NamedTuple):
+    """The distributions of the weights, and φ = Φ⁻¹(η)."""
 
-    `w` and `drop` have the shape (n_tasks or 1, n_features). The variance of a weight is
-    1 − ``drop``.
-    """
-
-    w: np.ndarray
-    drop: np.ndarray
+    weights: Gaussians
     phi: np.ndarray
 
 
@@ -60,22 +54,21 @@ class SCW(NamedTuple):
     eta: float
     pooled: bool = False
 
-    def new_state(self, shape: Shape) -> ConfidentPosterior:
+    def new_state(self, shape: Shape) -> Confident:
         """Return zero means, with variances of 1."""
-        size = (1 if self.pooled else shape.n_tasks, shape.n_features)
+        n = 1 if self.pooled else shape.n_tasks
         phi = NormalDist().inv_cdf(self.eta)
-        return ConfidentPosterior(np.zeros(size), np.zeros(size), np.array([phi]))
+        return Confident(Gaussians.standard(n, shape.n_features), np.array([phi]))
 
-    def score(self, state: ConfidentPosterior, x: Example) -> float:
+    def score(self, state: Confident, x: Example) -> float:
         """Return w·x."""
-        return dot(state.w[0 if self.pooled else x.task], x)
+        return state.weights.dot(0 if self.pooled else x.task, x)
 
-    def update(self, state: ConfidentPosterior, x: Example, y: float, score: float) -> bool:
+    def update(self, state: Confident, x: Example, y: float, score: float) -> bool:
         """Move the means towards this example, and shrink the variances."""
         k = 0 if self.pooled else x.task
         phi, m = state.phi[0], y * score
-        # Features of no other example are only in the row's norm, with variance 1.
-        v = max(x.square_norm - weighed_square(state.drop[k], x), 0.0)
+        v = max(x.square_norm - state.weights.dropped(k, x), 0.0)
         if phi * math.sqrt(v) <= m:
             return False
         square = phi * phi
@@ -86,5 +79,5 @@ class SCW(NamedTuple):
         reach = alpha * v * phi
         deviation = 0.5 * (math.sqrt(reach * reach + 4.0 * v) - reach)
         beta = alpha * phi / (deviation + reach)
-        update_posterior(x, alpha * y, beta, state.w[k], state.drop[k])
+        state.weights.learn(k, alpha * y, beta, x)
         return True

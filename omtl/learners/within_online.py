@@ -12,12 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.deferred import (
-    CurrentTask,
-    add_gradient,
-    forget_gradients,
-    has_ended,
-)
+from omtl.kernel.deferred import CurrentTask
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape
@@ -93,20 +88,20 @@ class OnlineWithinOnline(NamedTuple):
         k, current = x.task, state.current
         own = dot(state.S[k], x) / (self.lam * (state.seen[k] + 1.0))
         shared = dot(state.theta, x)
-        if has_ended(current, x):
+        if current.has_ended(x):
             shared -= self.eta / current.n[0] * dot(current.G, x)
         return shared - own
 
     def update(self, state: Within, x: Example, y: float, score: float) -> bool:
         """Add the gradient to the task's sum, after a finished task has updated the bias."""
         k, current = x.task, state.current
-        if has_ended(current, x):
+        if current.has_ended(x):
             step = self.eta / current.n[0]
             for j in range(state.theta.size):
                 state.theta[j] -= step * current.G[j]
-            forget_gradients(current)
+            current.forget()
         s = slope(self.loss, y, score)
         axpy(s, x, state.S[k])
-        add_gradient(current, s, x)
+        current.add_gradient(s, x)
         state.seen[k] += 1.0
         return s != 0.0

@@ -18,7 +18,7 @@ from omtl.learners.passive_aggressive import PassiveAggressiveII
 from omtl.learners.second_order import SecondOrderPerceptron
 from omtl.learners.soft_confidence import SCW
 from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
-from omtl.reference.vocabulary import examples, hinge_step, slope_of, zero_weights
+from omtl.reference.vocabulary import Gaussian, examples, hinge_step, slope_of, zero_weights
 
 
 @transcribes(GradientDescent)
@@ -55,18 +55,13 @@ def adagrad(learner: AdaGrad, rounds: Rounds, shape: Shape) -> Steps:
 @transcribes(AROW)
 def arow(learner: AROW, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of AROW (Crammer et al. 2009, figure 1), Σ made diagonal after each."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     r, pooled = learner
-    mu = zero_weights(shape)
-    sigma = np.stack([np.eye(n_features)] * n_tasks)
+    w = [Gaussian(shape.n_features) for _ in range(shape.n_tasks)]
     for x, y, k, _ in examples(rounds, pooled):
-        step = hinge_step(mu[k] @ x, x, y)
+        step = hinge_step(w[k].mu @ x, x, y)
         if step.fired:
-            beta = 1.0 / (float(x @ sigma[k] @ x) + r)
-            alpha = (1.0 - y * step.score) * beta
-            mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
-            full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
-            sigma[k] = np.diag(np.diag(full))
+            beta = 1.0 / (float(x @ w[k].sigma @ x) + r)
+            w[k].move(x, (1.0 - y * step.score) * beta * y, beta)
         yield step
 
 
@@ -121,14 +116,12 @@ def alma(learner: ALMA, rounds: Rounds, shape: Shape) -> Steps:
 @transcribes(SCW)
 def scw(learner: SCW, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of SCW-I (Wang et al. 2012, proposition 1), Σ made diagonal after each."""
-    n_tasks, n_features = shape.n_tasks, shape.n_features
     C, eta, pooled = learner
     phi = float(ndtri(eta))
     psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
-    mu = zero_weights(shape)
-    sigma = np.stack([np.eye(n_features)] * n_tasks)
+    w = [Gaussian(shape.n_features) for _ in range(shape.n_tasks)]
     for x, y, k, _ in examples(rounds, pooled):
-        score, v = float(mu[k] @ x), float(x @ sigma[k] @ x)
+        score, v = float(w[k].mu @ x), float(x @ w[k].sigma @ x)
         m = y * score
         fired = phi * math.sqrt(v) - m > 0.0 and bool(x.any())
         if fired:
@@ -136,9 +129,7 @@ def scw(learner: SCW, rounds: Rounds, shape: Shape) -> Steps:
             alpha = min(C, max(0.0, (-m * psi + root) / (v * zeta)))
             u = 0.25 * (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2
             beta = alpha * phi / (math.sqrt(u) + v * alpha * phi)
-            mu[k] = mu[k] + alpha * y * (sigma[k] @ x)
-            full = sigma[k] - beta * np.outer(sigma[k] @ x, sigma[k] @ x)
-            sigma[k] = np.diag(np.diag(full))
+            w[k].move(x, alpha * y, beta)
         yield ReferenceStep(score, fired, abs(phi * math.sqrt(v) - m))
 
 

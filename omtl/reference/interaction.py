@@ -13,7 +13,7 @@ from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.omtl import OMTLBatchOpt, OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.selective import SelectivePerceptron
 from omtl.reference import ReferenceStep, Rounds, Steps, transcribes
-from omtl.reference.vocabulary import compound, examples, inverse_relation, uniforms
+from omtl.reference.vocabulary import compound, inverse_relation, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """Maps A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None keeps the last."""
@@ -33,15 +33,15 @@ class PerceptronManner(NamedTuple):
         The share of the rounds before A is learnt.
     normalise : bool
         Whether A⁻¹ is divided by its trace, times the number of tasks, when it is used.
-    active : bool
-        Whether labels are queried at random, the more likely the smaller the score.
+    query : callable, optional
+        The probability of a query, given A⁻¹, the task and the score; without it all labels are.
     """
 
     rate: float
     margin: float
     epoch: float = math.inf
     normalise: bool = False
-    active: bool = False
+    query: Callable[[np.ndarray, int, float], float] | None = None
 
 
 @transcribes(MultiPerceptron)
@@ -49,7 +49,7 @@ def multi_perceptron(learner: MultiPerceptron, rounds: Rounds, shape: Shape) -> 
     """Yield the steps of the multi-task perceptron with the A⁻¹ of the DOM paper's eq. 10."""
     b, eta, margin = learner
     fixed = inverse_relation(shape.n_tasks, b)
-    return _perceptrons(rounds, shape, PerceptronManner(eta, margin), lambda A, _: A, fixed)
+    return _perceptrons(rounds, shape, PerceptronManner(eta, margin), None, fixed)
 
 
 @transcribes(OMTLCovariance)
@@ -63,7 +63,10 @@ def omtl_covariance(learner: OMTLCovariance, rounds: Rounds, shape: Shape) -> St
         return _inverse(A) if as_printed else A
 
     return _perceptrons(
-        rounds, shape, PerceptronManner(rate, margin, epoch, normalise, active), learn
+        rounds,
+        shape,
+        PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None),
+        learn,
     )
 
 
@@ -80,7 +83,10 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
         return np.linalg.inv(root / np.trace(root))
 
     return _perceptrons(
-        rounds, shape, PerceptronManner(rate, margin, epoch, normalise, active), learn
+        rounds,
+        shape,
+        PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None),
+        learn,
     )
 
 
@@ -88,7 +94,7 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
 def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
     eta, epoch, rate, margin, normalise, active = learner
-    manner = PerceptronManner(rate, margin, epoch, normalise, active)
+    manner = PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None)
     return _perceptrons(rounds, shape, manner, lambda last, W: last + eta * W @ W.T)
 
 
@@ -105,29 +111,34 @@ def omtl_von_neumann(learner: OMTLVonNeumann, rounds: Rounds, shape: Shape) -> S
         # The trace removes any factor: without the largest one, nothing overflows.
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
-    return _perceptrons(rounds, shape, PerceptronManner(rate, margin, epoch, True, active), learn)
+    return _perceptrons(
+        rounds,
+        shape,
+        PerceptronManner(rate, margin, epoch, True, _by_relation if active else None),
+        learn,
+    )
 
 
 @transcribes(SelectivePerceptron)
 def selective_perceptron(learner: SelectivePerceptron, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of the multi-task perceptron that queries with probability a / (a + |r|)."""
-    n_tasks, n_features, seed = shape.n_tasks, shape.n_features, shape.seed
+    n_tasks = shape.n_tasks
     a, b, at_random = learner
     pooled = np.full((n_tasks, n_tasks), 1.0 / n_tasks)
-    A = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
-    draws = uniforms(seed)
-    w = np.zeros(n_tasks * n_features)
-    for x, y, k, _ in examples(rounds):
-        phi = compound(x, k, n_tasks)
-        score = float(w @ phi)
-        gap, fired = abs(y * score), False
-        if x.any():
-            u = next(draws)
-            p = 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
-            gap, fired = min(gap, abs(u - p)), u <= p and y * score <= 0.0
-        if fired:
-            w = w + y * np.kron(A, np.eye(n_features)) @ phi
-        yield ReferenceStep(score, fired, gap)
+    fixed = pooled if math.isinf(b) else inverse_relation(n_tasks, b)
+
+    def query(_: np.ndarray, __: int, score: float) -> float:
+        return 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
+
+    manner = PerceptronManner(1.0, 0.0, query=query)
+    return _perceptrons(rounds, shape, manner, None, fixed)
+
+
+def _by_relation(inverse: np.ndarray, k: int, score: float) -> float:
+    """Return b / (b + |score|) with b = Σ_j |A_{k,j}|, or 1 if A⁻¹ has no inverse."""
+    relation = _inverse(inverse)
+    b = math.inf if relation is None else float(np.abs(relation[k]).sum())
+    return 1.0 if math.isinf(b) else b / (b + abs(score))
 
 
 def _inverse(A: np.ndarray) -> np.ndarray | None:
@@ -139,7 +150,7 @@ def _perceptrons(
     rounds: Rounds,
     shape: Shape,
     manner: PerceptronManner,
-    learn: Learn,
+    learn: Learn | None,
     inverse: np.ndarray | None = None,
 ) -> Steps:
     """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w.
@@ -147,7 +158,7 @@ def _perceptrons(
     Without `inverse`, A⁻¹ begins as n_tasks I.
     """
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    rate, margin, epoch, normalise, active = manner
+    rate, margin, epoch, normalise, query = manner
     if inverse is None:
         inverse = n_tasks * np.eye(n_tasks)
     draws = uniforms(shape.seed)
@@ -159,20 +170,16 @@ def _perceptrons(
             score = float(w @ phi)
             fired = y * score <= margin and bool(x.any())
             gap = abs(y * score - margin)
-            if active and x.any():
-                u = next(draws)
-                relation = _inverse(used)
-                if relation is not None:
-                    b = np.abs(relation[k]).sum()
-                    chance = b / (b + abs(score))
-                    fired &= bool(u <= chance)
-                    gap = min(gap, abs(u - chance))
-                if np.linalg.cond(used) > ILL:
+            if query and x.any():
+                u, chance = next(draws), query(used, k, score)
+                fired &= bool(u <= chance)
+                gap = min(gap, abs(u - chance))
+                if learn is not None and np.linalg.cond(used) > ILL:
                     gap = 0.0
             if fired:
                 before = w.reshape(n_tasks, n_features)
                 w = w + rate * y * np.kron(used, np.eye(n_features)) @ phi
-                if t >= max(1.0, np.ceil(epoch * len(rounds))):
+                if learn is not None and t >= max(1.0, np.ceil(epoch * len(rounds))):
                     new = learn(inverse, before)
                     inverse = inverse if new is None else new
                     if np.linalg.cond(inverse) > ILL:

@@ -11,7 +11,7 @@ from omtl.learners.hedge import HedgedMultiTask
 from omtl.learners.multitask_arow import MultiTaskAROW
 from omtl.learners.neighbours import NeighbourhoodMT
 from omtl.reference import Rounds, Steps, transcribes
-from omtl.reference.vocabulary import compound, examples, hinge_step, weights_of_losses
+from omtl.reference.vocabulary import Gaussian, compound, examples, hinge_step, weights_of_losses
 
 
 @transcribes(HedgedMultiTask)
@@ -50,15 +50,13 @@ def multitask_arow(learner: MultiTaskAROW, rounds: Rounds, shape: Shape) -> Step
     """Yield the steps of AROW on the rows (√(1 − c) φ, √c x), Σ made diagonal after each."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
     r, c = learner
-    mu = np.zeros((n_tasks + 1) * n_features)
-    sigma = np.eye((n_tasks + 1) * n_features)
+    w = Gaussian((n_tasks + 1) * n_features)
     for x, y, k, _ in examples(rounds):
         z = np.concatenate([math.sqrt(1.0 - c) * compound(x, k, n_tasks), math.sqrt(c) * x])
-        step = hinge_step(mu @ z, x, y)
+        step = hinge_step(w.mu @ z, x, y)
         if step.fired:
-            beta = 1.0 / (float(z @ sigma @ z) + r)
-            mu = mu + (1.0 - y * step.score) * beta * y * (sigma @ z)
-            sigma = np.diag(np.diag(sigma - beta * np.outer(sigma @ z, sigma @ z)))
+            beta = 1.0 / (float(z @ w.sigma @ z) + r)
+            w.move(z, (1.0 - y * step.score) * beta * y, beta)
         yield step
 
 

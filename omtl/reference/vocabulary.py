@@ -40,6 +40,19 @@ def inverse_relation(n_tasks: int, b: float) -> np.ndarray:
     return np.array([[(b + m * (j == k)) / ((b + 1.0) * m) for k in range(m)] for j in range(m)])
 
 
+class Gaussian:
+    """A distribution N(μ, Σ) over weights, the standard one at first, whose Σ is kept diagonal."""
+
+    def __init__(self, n_features: int) -> None:
+        self.mu, self.sigma = np.zeros(n_features), np.eye(n_features)
+
+    def move(self, x: np.ndarray, a: float, beta: float) -> None:
+        """Set μ to μ + a Σx and Σ to Σ − β Σx xᵀΣ."""
+        image = self.sigma @ x
+        self.mu = self.mu + a * image
+        self.sigma = np.diag(np.diag(self.sigma - beta * np.outer(image, image)))
+
+
 def hinge_step(score: float, x: np.ndarray, y: float) -> ReferenceStep:
     """Return the step of a rule that applies where the hinge loss is positive."""
     return ReferenceStep(float(score), y * score < 1.0 and bool(x.any()), abs(y * score - 1.0))

@@ -43,12 +43,16 @@ class CompiledFunction:
     Parameters
     ----------
     function : callable
+    prepare : callable
+        Called with each class of the arguments before it is compiled for.
     options : dict
         Those of `numba.njit`.
     """
 
-    def __init__(self, function: Callable, options: dict[str, Any]) -> None:
-        self.function, self.options = function, options
+    def __init__(
+        self, function: Callable, prepare: Callable[[type], Any], options: dict[str, Any]
+    ) -> None:
+        self.function, self.prepare, self.options = function, prepare, options
         self._made: dict[tuple[type, ...], tuple[Any, Path | None, set]] = {}
         update_wrapper(self, function)
 
@@ -86,6 +90,8 @@ class CompiledFunction:
 
     def for_classes(self, classes: tuple[type, ...]) -> tuple[Any, Path | None]:
         """Return a function of numba's for these classes, and its folder if it is kept."""
+        for kind in classes:
+            self.prepare(kind)
         folder = code_folder({self.function.__module__, *(kind.__module__ for kind in classes)})
         if folder is None:
             return njit(**self.options)(self.function), None
@@ -100,9 +106,11 @@ class CompiledFunction:
                 config.CACHE_DIR = before
 
 
-def kept(**options: Any) -> Callable[[Callable], CompiledFunction]:
+def kept(
+    prepare: Callable[[type], Any] = id, /, **options: Any
+) -> Callable[[Callable], CompiledFunction]:
     """Return a decorator that compiles a function with options of `numba.njit`, and keeps it."""
-    return lambda function: CompiledFunction(function, options)
+    return lambda function: CompiledFunction(function, prepare, options)
 
 
 def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
