@@ -26,7 +26,6 @@ from omtl.kernel.lanes import dot_columns
 from omtl.kernel.products import rescale
 from omtl.kernel.rules import Shape, row_at
 from omtl.kernel.side_by_side import SideBySide
-from omtl.util.errors import UserError
 
 SMALLEST_SCALE = 1e-200
 """When a scale falls below this, all are multiplied out: rarely, and long before underflow."""
@@ -70,6 +69,17 @@ class Network(NamedTuple):
             settled=np.ones(n_slots, dtype=np.bool_),
             steps=Steps.none(shape.n_tasks),
         )
+
+    @classmethod
+    def of_many_slots(cls, shape: Shape, n_slots: int) -> Net:
+        """Return zero vectors for a learner that reads all slots of a node.
+
+        They are the nodes' own if rows are dense and the network has more than one mode.
+        """
+        vectors = cls.zeros(shape, n_slots)
+        if shape.sparse or vectors.decay.size == 1:
+            return vectors
+        return NodeVectors.zeros(shape, n_slots)
 
     def combine(self):
         """Replace each node's vectors by the weighted mean of its neighbours'."""
@@ -220,23 +230,3 @@ class NodeVectors(NamedTuple):
 
 
 Net = Network | NodeVectors
-
-
-def nodes_of_many_slots(shape: Shape, n_slots: int) -> Net:
-    """Return zero vectors for a learner that reads all slots of a node.
-
-    They are the nodes' own if rows are dense and the network has more than one mode.
-    """
-    vectors = Network.zeros(shape, n_slots)
-    if shape.sparse or vectors.decay.size == 1:
-        return vectors
-    return NodeVectors.zeros(shape, n_slots)
-
-
-def require_a_node_a_task(learner: str, shape: Shape) -> None:
-    """Raise UserError unless the network has as many nodes as there are tasks."""
-    if shape.mixing.shape[0] != shape.n_tasks:
-        raise UserError(
-            f"{learner}: one node a task is needed, but the network has {shape.mixing.shape[0]} "
-            f"nodes for {shape.n_tasks} tasks; set network.n_nodes={shape.n_tasks}"
-        )

@@ -45,6 +45,7 @@ import numpy as np
 
 from omtl.data.rows import NO_ARRAY
 from omtl.kernel.inlining import inlined, method
+from omtl.util.errors import UserError
 
 
 class Example(NamedTuple):
@@ -117,6 +118,15 @@ class Shape(NamedTuple):
     n_examples: tuple[int, ...] = ()
     seed: int = 0
     n_unmet: int = 0
+
+    def require_a_node_a_task(self, learner: str) -> None:
+        """Raise UserError unless the network has as many nodes as there are tasks."""
+        n_nodes, n_tasks = self.mixing.shape[0], self.n_tasks
+        if n_nodes != n_tasks:
+            raise UserError(
+                f"{learner}: one node a task is needed, but the network has {n_nodes} nodes for "
+                f"{n_tasks} tasks; set network.n_nodes={n_tasks}"
+            )
 
 
 class Learner(Protocol):

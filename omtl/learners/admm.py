@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape, rules_of
 from omtl.kernel.small_matrices import diagonalise
@@ -199,7 +198,7 @@ class DADMM(NamedTuple):
 
     def new_state(self, shape: Shape) -> Parts:
         """Return zero weights at every node."""
-        require_a_node_a_task("D-ADMM", shape)
+        shape.require_a_node_a_task("D-ADMM")
         return Parts.without_weights(shape, np.ascontiguousarray(shape.mixing))
 
     def open_round(self, state: Parts, rows: Any) -> None:  # noqa: ARG002

@@ -11,8 +11,8 @@ from omtl.kernel.products import axpy, dot
 from omtl.kernel.rules import Example, Shape
 
 
-class Sums(NamedTuple):
-    """Sums of label times row over the updates: for each task, and over all tasks."""
+class StepSums(NamedTuple):
+    """StepSums of label times row over the updates: for each task, and over all tasks."""
 
     own: np.ndarray
     shared: np.ndarray
@@ -55,11 +55,11 @@ class MultiPerceptron(NamedTuple):
     eta: float = 1.0
     margin: float = 0.0
 
-    def new_state(self, shape: Shape) -> Sums:
+    def new_state(self, shape: Shape) -> StepSums:
         """Return zero weights."""
-        return Sums(np.zeros((shape.n_tasks, shape.n_features)), np.zeros(shape.n_features))
+        return StepSums(np.zeros((shape.n_tasks, shape.n_features)), np.zeros(shape.n_features))
 
-    def score(self, state: Sums, x: Example) -> float:
+    def score(self, state: StepSums, x: Example) -> float:
         """Return w^k·x."""
         n_tasks = state.own.shape[0]
         shared = dot(state.shared, x)
@@ -68,7 +68,7 @@ class MultiPerceptron(NamedTuple):
         both = n_tasks * dot(state.own[x.task], x) + self.b * shared
         return self.eta * (both / ((1.0 + self.b) * n_tasks))
 
-    def update(self, state: Sums, x: Example, y: float, score: float) -> bool:
+    def update(self, state: StepSums, x: Example, y: float, score: float) -> bool:
         """Take a step of all tasks if the margin is not reached."""
         if y * score > self.margin:
             return False

@@ -13,7 +13,7 @@ import numpy as np
 
 from omtl.kernel.deferred import Pairs, Steps
 from omtl.kernel.losses import softmax_of_losses
-from omtl.kernel.network import Net, Network, nodes_of_many_slots, require_a_node_a_task
+from omtl.kernel.network import Net, Network
 from omtl.kernel.rules import Example, Shape, rules_of
 
 
@@ -51,7 +51,7 @@ class NS(NamedTuple):
 
     def new_state(self, shape: Shape) -> Network:
         """Return zero weights, one slot per node."""
-        require_a_node_a_task("NS", shape)
+        shape.require_a_node_a_task("NS")
         mixing = (1.0 - self.strength) * np.eye(shape.n_tasks) + self.strength * shape.mixing
         return Network.zeros(shape._replace(mixing=mixing), 1)
 
@@ -235,10 +235,10 @@ class DOM2(NamedTuple):
         """Return zero weights and B̂_i = α I."""
         m, n_nodes = shape.n_tasks, shape.mixing.shape[0]
         if self.by_node:
-            require_a_node_a_task("DOM-II by node", shape)
+            shape.require_a_node_a_task("DOM-II by node")
         fixed = self.alpha * np.eye(m)
         return Relations(
-            net=nodes_of_many_slots(shape, m),
+            net=Network.of_many_slots(shape, m),
             believed=np.repeat(fixed[None], n_nodes, axis=0),
             learnt=fixed,
             passed_on=np.zeros(m),

@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.distributions import exponential_weights
-from omtl.kernel.inlining import inlined
-from omtl.kernel.losses import hinge
 from omtl.kernel.products import axpy, dot
 from omtl.kernel.random_numbers import drawn, seeded
 from omtl.kernel.rules import Example, Shape
@@ -34,22 +32,6 @@ loss."""
 LINEAR, HYPERBOLIC = range(2)
 """How the base's share α_t decreases from 1: 1 − (1 − last) (t − 1) / N, or 1 / (1 + (t − 1) /
 N)."""
-
-
-@inlined
-def clipped(value, how):
-    """Return the vote of a classifier with score `value`: cut to [−1, 1], as it is, or its sign."""
-    if how == CLIP_NONE:
-        return value
-    if how == CLIP_SIGN:
-        return 1.0 if value > 0.0 else -1.0 if value < 0.0 else 0.0
-    return min(1.0, max(-1.0, value))
-
-
-@inlined
-def learns(margin, y, value):
-    """Return whether a step is due: y w·x is below the margin, or the sign is wrong."""
-    return y * value < margin or y * value <= 0.0
 
 
 def check(lam: float, codes: dict[str, tuple[int, int]]) -> None:
@@ -121,7 +103,7 @@ class OGD(NamedTuple):
     def update(self, state: OwnSums, x: Example, y: float, score: float) -> bool:
         """Take the gradient step; one that only shrinks w does not count."""
         k = 0 if self.pooled else x.task
-        fired = learns(self.margin, y, score)
+        fired = y * score < self.margin or y * score <= 0.0
         if fired:
             axpy(y, x, state.total[k])
         state.seen[k] += 1.0
@@ -151,9 +133,44 @@ class Knowledge(NamedTuple):
     share: np.ndarray
     random: np.ndarray
 
+    @classmethod
+    def empty(cls, shape: Shape, horizon: tuple[int, ...]) -> Knowledge:
+        """Return a base without classifiers."""
+        n = shape.n_tasks
+        return cls(
+            total=SideBySide.zeros(n, shape),
+            scale=np.zeros(n),
+            seen=np.zeros(n, dtype=np.int64),
+            losses=np.zeros((n, n)),
+            alpha_sum=np.zeros(n),
+            column=np.full(n, -1, dtype=np.int64),
+            horizon=np.array(horizon, dtype=np.int64),
+            n_begun=np.zeros(1, dtype=np.int64),
+            share=np.zeros(n),
+            random=seeded(shape.seed),
+        )
+
     def answer(self, j):
         """Return the score of classifier j on the last scored example."""
         return self.scale[j] * self.total.products[j]
+
+    def said(self, j, clip):
+        """Return the vote of classifier j: its answer cut to [−1, 1], as it is, or its sign."""
+        value = self.answer(j)
+        if clip == CLIP_NONE:
+            return value
+        if clip == CLIP_SIGN:
+            return 1.0 if value > 0.0 else -1.0 if value < 0.0 else 0.0
+        return min(1.0, max(-1.0, value))
+
+    def weigh(self, c, uniform, factor):
+        """Find the weights p of c past classifiers: algorithm 2, line 5, or equal ones."""
+        share = self.share[:c]
+        if uniform:
+            share[:] = 1.0 / c
+        else:
+            epsilon = factor * math.sqrt(math.log(c) / (8.0 * self.alpha_sum[c]))
+            exponential_weights(share, self.losses[c], epsilon)
 
 
 class AKLO(NamedTuple):
@@ -243,20 +260,8 @@ class AKLO(NamedTuple):
         """Return an empty base; raise UserError if a parameter is invalid."""
         codes = {"clip": CLIP_SIGN, "own_clip": CLIP_SIGN, "fading": HYPERBOLIC, "loss": HINGE}
         check(self.lam, {name: (getattr(self, name), most) for name, most in codes.items()})
-        n = shape.n_tasks
-        known = shape.n_examples if shape.n_examples and not self.doubling else n * (0,)
-        return Knowledge(
-            total=SideBySide.zeros(n, shape),
-            scale=np.zeros(n),
-            seen=np.zeros(n, dtype=np.int64),
-            losses=np.zeros((n, n)),
-            alpha_sum=np.zeros(n),
-            column=np.full(n, -1, dtype=np.int64),
-            horizon=np.array(known, dtype=np.int64),
-            n_begun=np.zeros(1, dtype=np.int64),
-            share=np.zeros(n),
-            random=seeded(shape.seed),
-        )
+        unknown = self.doubling or not shape.n_examples
+        return Knowledge.empty(shape, shape.n_tasks * (0,) if unknown else shape.n_examples)
 
     def score(self, state: Knowledge, x: Example) -> float:
         """Return (1 − α_t) T(w·x) + α_t O(x)."""
@@ -265,10 +270,10 @@ class AKLO(NamedTuple):
             self.begin(state, k)
         c = state.column[k]
         state.total.dot_slots(x, c + 1, (0,))
-        own = clipped(state.answer(c), self.own_clip)
+        own = state.said(c, self.own_clip)
         if c == 0:
             return own
-        self.weigh(state, c)
+        state.weigh(c, self.uniform, self.epsilon_factor)
         a = self.alpha(state.seen[c] + 1, state.horizon[k])
         return (1.0 - a) * own + a * self.vote(state, c)
 
@@ -277,8 +282,9 @@ class AKLO(NamedTuple):
         k = np.uint32(x.task)
         c = np.uint32(state.column[k])
         for j in range(c):
-            state.losses[c, j] += self.error(y, state.answer(j))
-        fired = learns(self.margin, y, state.answer(c))
+            state.losses[c, j] += self.error(state, y, j)
+        own = y * state.answer(c)
+        fired = own < self.margin or own <= 0.0
         if fired:
             axpy(y, x, state.total.vectors[c])
         state.seen[c] += 1
@@ -307,30 +313,21 @@ class AKLO(NamedTuple):
         for t in range(1, max(1, state.horizon[k]) + 1):
             state.alpha_sum[c] += self.alpha(t, state.horizon[k])
 
-    def weigh(self, state, c):
-        """Find the weights p of the base: algorithm 2, line 5, or equal ones."""
-        share = state.share[:c]
-        if self.uniform:
-            share[:] = 1.0 / c
-        else:
-            epsilon = self.epsilon_factor * math.sqrt(math.log(c) / (8.0 * state.alpha_sum[c]))
-            exponential_weights(share, state.losses[c], epsilon)
-
     def vote(self, state, c):
         """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
         if self.sample:
-            return clipped(state.answer(drawn(state, state.share[:c])), self.clip)
+            return state.said(drawn(state, state.share[:c]), self.clip)
         each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
         total = 0.0
         for j in range(c):
-            total += state.share[j] * clipped(state.answer(j), each)
-        return clipped(total, CLIP_SUM) if self.clip == CLIP_SUM else total
+            total += state.share[j] * state.said(j, each)
+        return min(1.0, max(-1.0, total)) if self.clip == CLIP_SUM else total
 
-    def error(self, y, value):
-        """Return e_t of a past classifier (algorithm 2, line 3, or a variant)."""
+    def error(self, state, y, j):
+        """Return e_t of past classifier j (algorithm 2, line 3, or a variant)."""
         if self.loss == ZERO_ONE:
-            return 0.0 if y * value > 0.0 else 1.0
+            return 0.0 if y * state.answer(j) > 0.0 else 1.0
         if self.loss == HINGE:
-            return hinge(y, value)
-        gap = clipped(value, CLIP_EACH) - y
+            return max(0.0, 1.0 - y * state.answer(j))
+        gap = state.said(j, CLIP_EACH) - y
         return gap * gap

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.network import require_a_node_a_task
 from omtl.kernel.rules import Example, Shape
 from omtl.kernel.side_by_side import SideBySide
 
@@ -76,7 +75,7 @@ class NeighbourhoodMT(NamedTuple):
     def new_state(self, shape: Shape) -> Neighbourhoods:
         """Return zero weights."""
         K = shape.n_tasks
-        require_a_node_a_task("NeighbourhoodMT", shape)
+        shape.require_a_node_a_task("NeighbourhoodMT")
         M = worth(shape.mixing, self.b)
         return Neighbourhoods(SideBySide.zeros(K, shape), M / M.diagonal().mean(), np.zeros(K))
 

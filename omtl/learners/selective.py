@@ -8,13 +8,13 @@ import numpy as np
 
 from omtl.kernel.random_numbers import seeded, uniform
 from omtl.kernel.rules import Example, Shape
-from omtl.learners.cavallanti import MultiPerceptron, Sums
+from omtl.learners.cavallanti import MultiPerceptron, StepSums
 
 
 class Selected(NamedTuple):
     """The multi-task perceptron's sums, the number of labels queried by task, and a generator."""
 
-    sums: Sums
+    sums: StepSums
     asked: np.ndarray
     random: np.ndarray
 

@@ -15,7 +15,7 @@ from omtl.data.examples import Examples
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.rules import Example, Play, Shape
-from omtl.learners.lifelong import AKLO, alpha
+from omtl.learners.lifelong import AKLO, CLIP_EACH
 from omtl.protocols.setting import Setting, by_learner, refuse_dropped
 from omtl.util.errors import UserError
 
@@ -68,16 +68,16 @@ class Accumulation(NamedTuple):
             self.diverged[0] += 1
         if not y * score > 0.0:
             self.mistakes[k] += 1
-        share = alpha(learner, state.seen[c] + 1, state.horizon[k])
+        share = learner.alpha(state.seen[c] + 1, state.horizon[k])
         self.shares[k, state.seen[c]] = share
         self.n_past[k] = c
         for j in range(c):
-            said = min(1.0, max(-1.0, state.scale[j] * state.product[j]))
+            said = state.said(j, CLIP_EACH)
             self.errors[k, j] += (said - y) ** 2
             self.weighed_errors[k, j] += share * (said - y) ** 2
         square = 0.0
-        for f in range(state.total.shape[1]):
-            square += state.total[c, f] ** 2
+        for f in range(state.total.vectors.shape[1]):
+            square += state.total.vectors[c, f] ** 2
         self.longest[k] = max(self.longest[k], state.scale[c] * np.sqrt(square))
         return so_far
 

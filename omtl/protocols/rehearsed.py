@@ -150,7 +150,7 @@ def _played(
 
 def _begin_anew(state: Knowledge, column: int, k: int) -> None:
     """Make a task new, with the first columns as its base and an empty one for itself."""
-    for array in (state.total, state.scale, state.seen, state.losses, state.alpha_sum):
+    for array in (state.total.vectors, state.scale, state.seen, state.losses, state.alpha_sum):
         array[column] = 0
     state.n_begun[0] = column
     state.column[k] = -1

@@ -10,6 +10,7 @@ import pytest
 from learner_cases import VARIANTS
 
 from omtl.kernel.sharing import shareable
+from omtl.kernel.vectors import Bank
 from omtl.learners.perceptron import Perceptron, task_weights
 from omtl.learners.rom import ROMPGD, step_of_q, step_of_u
 from omtl.ops import axpy, dot
@@ -266,6 +267,44 @@ class Misquoted(OddNames):
 def test_arguments_may_have_any_names() -> None:
     """Rules are matched by the places of their arguments, compiled too."""
     assert [one.why for one in look_at(OddNames()) if one.result == FAIL] == []
+
+
+class Counted(NamedTuple):
+    """A state with vectors, and with a field that has the name of one of their methods."""
+
+    w: Bank
+    add: np.ndarray
+
+
+class CallsMethods(NamedTuple):
+    """A perceptron (Rosenblatt 1958). Cost per example: O(nonzeros)."""
+
+    eta: float = 0.1
+
+    def new_state(self, shape: Any) -> Counted:
+        """Return zero weights."""
+        return Counted(Bank.zeros(shape.n_tasks, shape), np.zeros(1))
+
+    def dot(self, rate: float) -> float:
+        """Return twice a rate; the method of this name of a bank takes two arguments."""
+        return 2.0 * rate
+
+    def score(self, state: Counted, x: Any) -> Any:
+        """Return w·x, times a constant."""
+        return self.dot(0.5) * state.w.dot(x.task, x)
+
+    def update(self, state: Counted, x: Any, y: float, score: float) -> bool:
+        """Add η y x after a mistake, and count."""
+        if y * score > 0.0:
+            return False
+        state.add[0] += 1.0
+        state.w.add(x.task, self.dot(self.eta) * y, x)
+        return True
+
+
+def test_rules_call_methods_of_the_learner_and_of_its_state() -> None:
+    """Compiled and in plain Python, whatever other methods and fields have the same names."""
+    assert broken(CallsMethods()) == []
 
 
 def test_a_learner_is_compared_with_its_reference() -> None:

@@ -66,7 +66,7 @@ def test_a_look_at_a_later_task_does_not_begin_it() -> None:
     state = learner.new_state(part.shape)
     stream = one_by_one(before, np.array([before.size]))
     run(learner, state, part.examples, stream, new_trace(3, 1))
-    W = (state.scale[:, None] * state.total)[:2]
+    W = (state.scale[:, None] * state.total.vectors)[:2]
     vote = np.clip((part.examples.rows.X[part.held_out] @ W.T).mean(axis=1), -1.0, 1.0)
     expected = areas(vote, part.y, part.task, 3)[task[-1]] - 0.5
     assert found["forward"][task[-1]] == pytest.approx(expected, rel=1e-9)
