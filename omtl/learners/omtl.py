@@ -17,12 +17,15 @@ Departures from the text, and additions to it:
 - ``normalise`` scales A⁻¹ to trace K, like the A⁻¹ of tasks that learn alone, up to a factor. The
   text says that the divergences keep the trace of A at 1, but no equation does so. Weights grow
   with A⁻¹, and A⁻¹ grows with their squares; without this scaling, soon only the last steps would
-  count, and von Neumann's rule would overflow (there it cannot be turned off).
+  count, and von Neumann's rule would overflow (there it cannot be turned off). LogDet's next η WᵀW
+  is added to the sum before it was scaled, or to the scaled one if ``keeps_trace``; with
+  ``unit_trace`` too, A itself has trace 1, as in the text.
 - A⁻¹ = cov(W): as printed, tasks with similar weights have a negative entry in A⁻¹, and each
   unlearns what the other learns. With the regulariser wᵀ(A ⊗ I)w (eq. 3.2), A⁻¹ is the covariance
   of a Gaussian prior, which makes similar tasks learn together. Still, theirs was probably as
   printed: on their toy problem it is off by as much as they report, and A⁻¹ = cov(W) is not.
 - If cov(W) as printed, or WᵀW, has no inverse, as long as a task has no weights, A stays unchanged.
+  So it does if LogDet's A⁻¹ has none in double precision and is to be scaled by it.
 - ``margin`` 1 learns if the hinge loss is positive, with a step ``rate``.
 - ``active`` is their section 4: a label is queried with probability b/(b + |r|), where r is the
   score and b = Σ_j |A_{k,j}|; otherwise the example is not used.
@@ -39,7 +42,7 @@ import numpy as np
 from omtl.kernel.products import row_sum
 from omtl.kernel.relationships import Relationships
 from omtl.kernel.rules import Example, Shape, rules_of
-from omtl.kernel.small_matrices import find_exponential, inverse_power, put
+from omtl.kernel.small_matrices import find_exponential, inverse_power, put, trace_of
 
 
 class OMTLLogDet(NamedTuple):
@@ -55,7 +58,7 @@ class OMTLLogDet(NamedTuple):
         A⁻¹ ← A⁻¹ + η WᵀW
 
     Cost per example: O(nonzeros), and O(n_tasks · (nonzeros + n_tasks)) if a step is taken;
-    with ``active``, O(n_tasks · nonzeros + n_tasks³).
+    with ``active`` or ``unit_trace``, O(n_tasks · nonzeros + n_tasks³).
 
     Parameters
     ----------
@@ -71,6 +74,10 @@ class OMTLLogDet(NamedTuple):
         Whether to scale A⁻¹ to trace n_tasks.
     active : bool
         Whether to query labels and learn only from these.
+    unit_trace : bool
+        Whether A⁻¹ is scaled so that A has trace 1 instead.
+    keeps_trace : bool
+        Whether the next η WᵀW is added to the scaled A⁻¹.
 
     Estimator
     ---------
@@ -85,10 +92,14 @@ class OMTLLogDet(NamedTuple):
     margin: float = 0.0
     normalise: bool = True
     active: bool = False
+    unit_trace: bool = False
+    keeps_trace: bool = False
 
     def new_state(self, shape: Shape) -> Relationships:
         """Return zero weights of tasks that learn alone."""
-        return Relationships.none(shape, self.epoch, self.normalise, start=float(shape.n_tasks))
+        has_trace_K = self.normalise and not self.unit_trace
+        start = 1.0 if has_trace_K and self.keeps_trace else float(shape.n_tasks)
+        return Relationships.none(shape, self.epoch, has_trace_K, start)
 
     def score(self, state: Relationships, x: Example) -> float:
         """Return w^k·x."""
@@ -101,7 +112,16 @@ class OMTLLogDet(NamedTuple):
     def relate(self, state: Relationships) -> None:
         """Add η WᵀW to A⁻¹ (eq. 3.7)."""
         state.add_gram(self)
-        state.use(self, state.learnt)
+        if self.normalise and self.unit_trace:
+            work, A = state.memory[0], state.memory[1]
+            put(work, 1.0, state.learnt)
+            if inverse_power(work, False, A, state.memory[2]) > 0.0:
+                put(state.inverse, trace_of(A), state.learnt)
+                state.compare(self)
+        else:
+            state.use(self, state.learnt)
+        if self.keeps_trace:
+            put(state.learnt, 1.0, state.inverse)
 
     def findings(self, state: Relationships) -> dict[str, np.ndarray]:
         """Return the number of labels queried for each task, if the learner queries."""

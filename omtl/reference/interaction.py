@@ -35,6 +35,10 @@ class PerceptronManner(NamedTuple):
         Whether A⁻¹ is divided by its trace, times the number of tasks, when it is used.
     query : callable, optional
         The probability of a query, given A⁻¹, the task and the score; without it all labels are.
+    unit_trace : bool
+        Whether A⁻¹ is multiplied by the trace of A instead.
+    keeps_trace : bool
+        Whether A⁻¹ is learnt from the scaled one.
     """
 
     rate: float
@@ -42,6 +46,18 @@ class PerceptronManner(NamedTuple):
     epoch: float = math.inf
     normalise: bool = False
     query: Callable[[np.ndarray, int, float], float] | None = None
+    unit_trace: bool = False
+    keeps_trace: bool = False
+
+    def scaled(self, inverse: np.ndarray) -> np.ndarray | None:
+        """Return A⁻¹ as it is used; None if it cannot be scaled."""
+        if not self.normalise:
+            return inverse
+        if self.unit_trace:
+            A = _inverse(inverse)
+            return None if A is None else inverse * np.trace(A)
+        trace = np.trace(inverse)
+        return len(inverse) * inverse / trace if trace > 0.0 else None
 
 
 @transcribes(MultiPerceptron)
@@ -93,8 +109,9 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
 @transcribes(OMTLLogDet)
 def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
-    eta, epoch, rate, margin, normalise, active = learner
-    manner = PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None)
+    eta, epoch, rate, margin, normalise, active, *traces = learner
+    query = _by_relation if active else None
+    manner = PerceptronManner(rate, margin, epoch, normalise, query, *traces)
     return _perceptrons(rounds, shape, manner, lambda last, W: last + eta * W @ W.T)
 
 
@@ -158,12 +175,14 @@ def _perceptrons(
     Without `inverse`, A⁻¹ begins as n_tasks I.
     """
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    rate, margin, epoch, normalise, query = manner
+    rate, margin, epoch, query = manner.rate, manner.margin, manner.epoch, manner.query
     if inverse is None:
         inverse = n_tasks * np.eye(n_tasks)
     draws = uniforms(shape.seed)
     w = np.zeros(n_tasks * n_features)
-    used = n_tasks * inverse / np.trace(inverse) if normalise else inverse
+    used = manner.scaled(inverse)
+    assert used is not None
+    inverse = used if manner.keeps_trace else inverse
     for t, given in enumerate(rounds):
         for x, y, k, _ in given:
             phi = compound(x, k, n_tasks)
@@ -184,8 +203,7 @@ def _perceptrons(
                     inverse = inverse if new is None else new
                     if np.linalg.cond(inverse) > ILL:
                         gap = 0.0  # later steps may consist of rounding errors
-                    if new is not None and not normalise:
-                        used = new
-                    elif new is not None and np.trace(new) > 0.0:
-                        used = n_tasks * new / np.trace(new)
+                    scaled = None if new is None else manner.scaled(new)
+                    used = used if scaled is None else scaled
+                    inverse = used if manner.keeps_trace else inverse
             yield ReferenceStep(score, fired, gap)

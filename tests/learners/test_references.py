@@ -147,7 +147,7 @@ OF_ROM: dict[str, Learners] = {
     "Multi-P": build(MultiPerceptron, st.floats(0.0, 64.0), powers(-3, 1), margins),
     "OMTL, covariance": build(OMTLCovariance, waits, few, margins, *[switch] * 3),
     "OMTL, BatchOpt": build(OMTLBatchOpt, waits, few, margins, *[switch] * 2),
-    "OMTL, LogDet": build(OMTLLogDet, omtl_etas, waits, few, margins, *[switch] * 2),
+    "OMTL, LogDet": build(OMTLLogDet, omtl_etas, waits, few, margins, *[switch] * 4),
     "OMTL, von Neumann": build(OMTLVonNeumann, omtl_etas, waits, few, margins, switch),
 }
 
