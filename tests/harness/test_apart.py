@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from environments import python
 from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
@@ -265,15 +266,8 @@ def test_what_only_unix_has_is_not_needed(tmp_path: Path) -> None:
     config = "name: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
     config += "fixed: {eta: 1.0}\ngrid: {}\n"
     (tmp_path / "algorithm" / "mine.yaml").write_text(config, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_POSIX],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    around = {**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home")}
+    done = python("-c", WITHOUT_POSIX, cwd=tmp_path, env=around)
     said = done.stdout.splitlines()
     assert said[:2] == ["[1]", "2"]
     assert "unit_seconds and unit_mib do not work on this system" in said[2]

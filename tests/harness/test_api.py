@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from environments import python
 from sklearn.linear_model import SGDClassifier
 
 import omtl
@@ -69,8 +69,7 @@ def frame() -> pd.DataFrame:
 def test_the_package_shows_its_public_names_and_imports_nothing() -> None:
     """All can be had, and none is had before it is used."""
     code = "import sys, omtl; print(sum(n in sys.modules for n in ('numpy', 'pandas', 'hydra')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "0\n"
+    assert python("-c", code).stdout == "0\n"
     assert {*omtl.__all__, "ROMPGD", "datasets", "__version__"} <= set(dir(omtl))
     assert all(getattr(omtl, name) is not None for name in dir(omtl))
     assert not [name for name in dir(omtl) if name.startswith("_") and name != "__version__"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from environments import python
 from miniature import SERIAL, small
 
 from omtl.compute import engine, workers
@@ -23,7 +22,6 @@ from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
-from omtl.util.paths import ROOT
 from scripts.perceptrons import perceptrons
 
 WORKERS = 2
@@ -91,7 +89,7 @@ def test_units_of_a_killed_worker_are_done_by_others(
     name: str, store: Store, tmp_path: Path
 ) -> None:
     """To the same bytes; what was stored before is not computed again."""
-    units = perceptrons(300, n_examples=10_000, n_features=50, n_tasks=8)
+    units = perceptrons(150, n_examples=10_000, n_features=50, n_tasks=8)
     killed: list[int] = []
     threading.Thread(target=kill_a_worker, args=(name, store, killed), daemon=True).start()
     outcome = engine.run_units(units, store, parallel(name), quiet=True)
@@ -153,20 +151,14 @@ raise SystemExit(ended(job, exits=True))
 """
 
 
-@pytest.mark.parametrize("name", ["threads", pytest.param("processes", marks=slow)])
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "times"), [("threads", 1), ("threads", 2), pytest.param("processes", 1, marks=slow)]
+)
 def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(
     name: str, times: int, store: Store
 ) -> None:
     """The first lets the units under way end, which are stored; the second stops."""
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(store.folder), str(times), name],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 130, done.stderr
+    done = python("-c", INTERRUPTED, str(store.folder), str(times), name, status=130, timeout=240)
     assert "press again to stop now" in done.stderr
     assert "omtl: stopped; finished units are kept" in done.stderr
     assert "Traceback" not in done.stderr
@@ -252,16 +244,8 @@ def test_hydras_launchers_fill_the_store(launcher: str, tmp_path: Path) -> None:
     sweep = ["algorithm=pm,pa", "repeats=3", "dataset.options.n_examples=40", "parallel=serial"]
 
     def run(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "omtl", "run", "-m", *words, *sweep],
-            cwd=ROOT,
-            env={**os.environ, "OMTL_HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        around = {**os.environ, "OMTL_HOME": str(tmp_path)}
+        return python("-m", "omtl", "run", "-m", *words, *sweep, env=around).stdout
 
     run(f"hydra/launcher={launcher}")
     stored = list(Store(tmp_path / "store").rows())

@@ -6,14 +6,14 @@ import gc
 import json
 import os
 import pickle
-import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import python
 from miniature import small, with_grid, with_options
 
 from omtl.compute import engine
@@ -33,12 +33,12 @@ from omtl.util.paths import ROOT
 PLAY = """
 import json, pickle, sys
 from omtl.experiment.playing import compute
-unit = pickle.load(sys.stdin.buffer)
+unit = pickle.load(open(sys.argv[1], "rb"))
 before = set(sys.modules)
 compute(unit)
 ours = ("omtl", "data_fetchers")
 loaded = [name for name in sys.modules if name.partition(".")[0] in ours]
-imported = [n.partition(".")[0] for n in sys.modules if n.partition(".")[0] in sys.argv[1:]]
+imported = [n.partition(".")[0] for n in sys.modules if n.partition(".")[0] in sys.argv[2:]]
 print(json.dumps([loaded, sorted(set(imported))]))
 """
 
@@ -60,6 +60,16 @@ def _own_table(folder: Path) -> Unit:
     return replace(unit, dataset=dataset)
 
 
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Forget what is known of code, before a test and after it."""
+    _code_of.cache_clear()
+    code._versions.cache_clear()
+    yield
+    _code_of.cache_clear()
+    code._versions.cache_clear()
+
+
 UNITS: dict[str, Any] = {
     "network": lambda _: small("dom2").unit(0, 0),
     "grid": lambda _: _on_walk("rom_rda", "rounds", "rom"),
@@ -74,15 +84,9 @@ UNITS: dict[str, Any] = {
 def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
     """Each module of the project that is loaded to compute it counts, or it is said why not."""
     unit: Unit = UNITS[name](tmp_path)
-    played = subprocess.run(
-        [sys.executable, "-c", PLAY, *code.PACKAGES],
-        input=pickle.dumps(unit),
-        cwd=ROOT,
-        env={**os.environ, "OMTL_HOME": str(tmp_path)},
-        capture_output=True,
-        timeout=250,
-    )
-    assert played.returncode == 0, played.stderr.decode()
+    (tmp_path / "unit").write_bytes(pickle.dumps(unit))
+    around = {**os.environ, "OMTL_HOME": str(tmp_path)}
+    played = python("-c", PLAY, str(tmp_path / "unit"), *code.PACKAGES, env=around)
     loaded, imported = json.loads(played.stdout)
     codes = [code_of(module) for module in modules_in(unit.identity).values()]
     counted = set().union(*(each.modules for each in codes))
@@ -139,11 +143,8 @@ def test_a_change_of_what_runs_changes_the_key(
 
     monkeypatch.setattr(code, "module_in", changed)
     _code_of.cache_clear()
-    try:
-        assert small("dom2").unit(0, 0).key != before.key
-        assert not before.is_same_here()
-    finally:
-        _code_of.cache_clear()
+    assert small("dom2").unit(0, 0).key != before.key
+    assert not before.is_same_here()
 
 
 @pytest.mark.parametrize("package", ["numpy", "numba", "scipy", "llvmlite"])
@@ -155,10 +156,7 @@ def test_another_version_of_a_package_changes_the_key(
     honest = code.version
     monkeypatch.setattr(code, "version", lambda name: honest(name) + "+1" * (name == package))
     code._versions.cache_clear()
-    try:
-        assert small("dom2").unit(0, 0).key != before
-    finally:
-        code._versions.cache_clear()
+    assert small("dom2").unit(0, 0).key != before
 
 
 def test_the_order_of_a_grid_is_in_the_key() -> None:
@@ -230,7 +228,6 @@ def test_imports_are_followed(
         monkeypatch.setenv("OMTL_OWN", str(tmp_path))
         _code_of.cache_clear()
         versions.append(code_version("pack.sub.mine"))
-    _code_of.cache_clear()
     assert versions[0] == versions[1] != versions[2]
 
 
@@ -268,7 +265,6 @@ def test_records_that_came_with_a_folder_are_not_read(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
     _code_of.cache_clear()
     assert code_version("omtl.learners.dom") == expected
-    _code_of.cache_clear()
 
 
 def test_records_that_somebody_else_may_write_are_not_read(
@@ -282,4 +278,3 @@ def test_records_that_somebody_else_may_write_are_not_read(
     _code_of.cache_clear()
     assert code_version("omtl.learners.dom") == expected
     assert not list((tmp_path / "elsewhere").iterdir())
-    _code_of.cache_clear()

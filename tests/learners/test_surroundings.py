@@ -11,6 +11,7 @@ from pathlib import Path
 import bits
 import numpy as np
 import pytest
+from environments import python
 from estimator_cases import blobs
 from sklearn.base import clone
 
@@ -31,12 +32,12 @@ PYTHONS = "OMTL_PYTHONS"
 """Variable with interpreters, separated by colons, that have the packages of estimators."""
 
 
-def learnt(variants: list[str], python: str = sys.executable, **around: str) -> list[str]:
+def learnt(variants: list[str], interpreter: str = sys.executable, **around: str) -> list[str]:
     """Return what a process prints in its surroundings."""
     script = str(Path(bits.__file__))
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [python, script, *variants],
+        [interpreter, script, *variants],
         env=plain | around,
         capture_output=True,
         text=True,
@@ -64,8 +65,8 @@ def test_all_learn_the_same_bits_in_other_surroundings(around: str) -> None:
 @pytest.mark.skipif(PYTHONS not in os.environ, reason=f"name interpreters by {PYTHONS}")
 def test_all_learn_the_same_bits_on_other_versions_of_python() -> None:
     expected = [*bits.lines()]
-    for python in os.environ[PYTHONS].split(os.pathsep):
-        assert learnt([], python) == expected, python
+    for interpreter in os.environ[PYTHONS].split(os.pathsep):
+        assert learnt([], interpreter) == expected, interpreter
 
 
 MODELS = [PassiveAggressive(), AROW(), COML(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
@@ -140,11 +141,4 @@ print("alive")
 )
 def test_the_process_survives(script: str) -> None:
     """Threads that teach one estimator, whose numbers they mix up; forks learn the same bits."""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
+    assert python("-c", script, env=os.environ | {"PYTHONPATH": str(ROOT)}).stdout == "alive\n"

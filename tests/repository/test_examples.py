@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from environments import environment
+from environments import environment, python
 
 from omtl.util.paths import ROOT
 
-PROGRAMS = {"omtl": [sys.executable, "-m", "omtl"], "python": [sys.executable]}
+PROGRAMS = {"omtl": ["-m", "omtl"], "python": []}
 
 TOLD = {
     "omtl check": "  pass ",
@@ -37,19 +35,6 @@ def commands(page: str) -> list[str]:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
-
-
-def ended(command: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder."""
-    program, *words = shlex.split(command)
-    return subprocess.run(
-        [*PROGRAMS[program], *words],
-        cwd=folder,
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.slow
@@ -75,8 +60,9 @@ def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Pa
     shown = commands(page)
     assert shown
     for command in shown:
-        done = ended(command, folder, tmp_path / "home")
-        assert done.returncode == 0, f"{command}: {done.stderr}"
+        program, *words = shlex.split(command)
+        around = environment(tmp_path / "home")
+        done = python(*PROGRAMS[program], *words, cwd=folder, env=around)
         told = next(words for start, words in TOLD.items() if command.startswith(start))
         assert told in done.stdout, command
         assert "fail" not in done.stdout.split(), command

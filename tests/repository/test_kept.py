@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,14 +100,6 @@ def test_export_of_kept_results(store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "dom-fig2.svg").read_bytes() == drawn
     points = pd.read_csv(tmp_path / "dom-fig2.csv")  # a row for each, as of what is computed here
     assert {points[name].dtype.kind for name in ("x", "y", "y_std")} <= {"i", "f"}
-
-
-def test_citations_do_without_the_extra_for_tables() -> None:
-    """Only files in Parquet need pyarrow."""
-    words = ["export", "--bibtex", "algorithm=coml", "dataset=landmine"]
-    script = "import sys; sys.modules['pyarrow'] = None; from omtl.commands import _main\n"
-    script += f"sys.exit(_main.main({words}))"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path: Path) -> None:

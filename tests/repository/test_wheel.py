@@ -9,6 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import environments
 import pytest
 from pages import PAGES, lines_of
 
@@ -70,19 +71,11 @@ def command(line: str) -> str:
     return shlex.join(words[:end])
 
 
-def python(
-    installed: Path, here: Path, *words: str, also: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def python(installed: Path, here: Path, *words: str, also: Path | None = None) -> environments.Done:
     """Run Python in an empty folder, with the wheel in place of the checkout."""
     here.mkdir(exist_ok=True)
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=here,
-        env=outside(installed, installed.parent / "cache", also),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    around = outside(installed, installed.parent / "cache", also)
+    return environments.python(*words, status=None, cwd=here, env=around)
 
 
 @pytest.mark.slow
@@ -90,8 +83,8 @@ def python(
 @pytest.mark.parametrize(
     "journey",
     [
-        # The tutorial, whose commands are tested too, is the researcher's journey.
-        pytest.param(path, marks=[pytest.mark.deep] if path.stem == "researcher" else [])
+        # The other tests run the tutorial, which is the researcher's journey, and build a site.
+        pytest.param(path, marks=[] if path.stem == "maintainer" else [pytest.mark.deep])
         for path in JOURNEYS
     ],
     ids=[path.stem for path in JOURNEYS],

@@ -6,13 +6,12 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from environments import python
 
 from omtl.util.compile_cache import kept_in, remove_damaged, seal
 from omtl.util.paths import PACKAGE
@@ -67,15 +66,8 @@ class Checkout:
 
     def play(self, script: str = PLAYED) -> str:
         """Play a stream in a process of its own, and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-W", "always::UserWarning", "-c", script],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        words = ("-W", "always::UserWarning", "-c", script)
+        done = python(*words, cwd=self.folder, env=self.environment)
         return done.stdout + done.stderr
 
     def files(self) -> dict[Path, float]:
