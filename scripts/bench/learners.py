@@ -142,7 +142,8 @@ def grid(table: str, dataset: str, algorithm: str, experiment: Any, effort: Effo
     setting = setting_of(experiment.unit(0, 0))
     examples, stream = in_order(setting.source, setting.stream)
     shape = setting.shape(examples, stream)
-    points = experiment.points[: effort.slow * 12]
+    most = min(effort.slow * 12, 4 * effort.numbers // shape.n_features)
+    points = experiment.points[: max(2, most)]
     all_learners = [new_learner(experiment.algorithm, point) for point in points]
     drawn = np.random.default_rng(0).permutation(len(all_learners))[: max(2, effort.slow // 10)]
 

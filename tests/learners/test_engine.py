@@ -13,6 +13,7 @@ from scipy import sparse
 from omtl.sklearn import PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.states import arrays_of
+from omtl.sklearn.stream import BLOCK
 
 N, D = 2500, 37
 
@@ -84,6 +85,19 @@ def test_any_form_of_the_same_examples_gives_the_same_bits(
     again = pickle.loads(pickle.dumps(one))
     again.learn_one(X[[50]] if is_sparse else X[50], y[50], task[50])
     assert (learnt(again) != learnt(one)).any()
+
+
+def test_rows_of_32_bits_are_learnt_from_block_by_block() -> None:
+    """As the same numbers in 64 bits are: more than one block of them, in one call and in two."""
+    X, y, task = (np.concatenate([part] * 8) for part in data(is_sparse=False))
+    assert X.size > BLOCK
+    few = X.astype(np.float32)
+    few.flags.writeable = False
+    expected = learnt(PassiveAggressive().fit(few.astype(np.float64), y, task))
+    np.testing.assert_array_equal(learnt(PassiveAggressive().fit(few, y, task)), expected)
+    parts = PassiveAggressive().partial_fit(few[:99], y[:99], task[:99])
+    parts.partial_fit(few[99:], y[99:], task[99:])
+    np.testing.assert_array_equal(learnt(parts), expected)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
