@@ -6,7 +6,7 @@ import io
 import shlex
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from omtl.api.requests import RequestOptions, request_for
 from omtl.api.views import WIDEST, DisplayedResult, View
 from omtl.compute.engine import Outcome
 from omtl.compute.own_process import peak_mib
+from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.descriptions import TableDescription
@@ -278,6 +279,7 @@ def played_table(name: str, request: Request, cell: str | None = None) -> Table:
         On an unknown table, cell, reading or rule.
     """
     started = time.perf_counter()
+    request = replace(request, store=cached(request.store))
     cells = planned(name, request)
     asked = cells if cell is None else only(cells, cell)
     if request.repeats == AUTO:

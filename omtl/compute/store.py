@@ -345,24 +345,30 @@ def pulled_note(sources: Iterable[str]) -> str:
     return f"{told}a sample" if named else ""
 
 
-class CachedStore:
-    """A cache of the store that reads each finished unit once: cells of an experiment share units.
+class CachedStore(Store):
+    """A store that reads each finished unit once: cells of an experiment share units.
 
     Units that are missing may be computed later, and are looked for again.
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store.folder)
         self._read: dict[str, Result] = {}
 
-    def __call__(self, units: list[Unit]) -> list[Result]:
-        """Return the results of units that are stored."""
-        if self._store.is_empty():  # as in a fresh clone: to name all units takes seconds
-            return []
-        found = []
-        for unit in units:
-            result = self._read.get(unit.key) or self._store.load(unit)
-            if result is not None:
-                self._read[unit.key] = result
-                found.append(result)
+    def load(self, unit: Unit) -> Result | None:
+        """Return a unit's result, or None if it is not stored intact."""
+        found = self._read.get(unit.key) or super().load(unit)
+        if found is not None:
+            self._read[unit.key] = found
         return found
+
+    def stored(self, units: Iterable[Unit]) -> list[Result]:
+        """Return the results of those units that are stored intact, in order."""
+        if not self._read and self.is_empty():  # as in a fresh clone: naming units takes seconds
+            return []
+        return super().stored(units)
+
+
+def cached(store: Store) -> CachedStore:
+    """Return a store that reads each unit once: itself, if it does."""
+    return store if isinstance(store, CachedStore) else CachedStore(store)

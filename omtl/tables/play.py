@@ -10,17 +10,16 @@ the same way. What a search loses is the difference of the numbers that the two 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Outcome, run_units
-from omtl.compute.store import CachedStore, Store
+from omtl.compute.store import Store, cached
 from omtl.experiment.selection import costs
 from omtl.experiment.specs import SearchSpec
-from omtl.experiment.unit import Experiment, Result, Unit
+from omtl.experiment.unit import Experiment, Unit
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, each_cell, is_searched, with_columns
 from omtl.tables.request import Request
@@ -36,10 +35,6 @@ COST = (
 """Columns of the cost of a search."""
 
 
-Load = Callable[[list[Unit]], list[Result]]
-"""Returns the stored results among those of the units."""
-
-
 class Stage(NamedTuple):
     """An experiment that a cell needs, in how many of the paper's repeats.
 
@@ -51,7 +46,7 @@ class Stage(NamedTuple):
     is_last: bool
 
 
-def stages(cell: Any, load: Load) -> list[Stage]:
+def stages(cell: Any, store: Store | None) -> list[Stage]:
     """Return the stages of a cell, as far as the store has the rungs of its search."""
     experiment, found = cell.experiment, []
     for rung in cell.search.rungs if is_searched(cell) else ():
@@ -64,7 +59,7 @@ def stages(cell: Any, load: Load) -> list[Stage]:
             part = part.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
         found.append(Stage(part, repeats, False))
         units = part.repeats(cell.seed, repeats)
-        results = load(units)
+        results = [] if store is None else store.stored(units)
         if len(results) < len(units):
             return found
         order = np.argsort(costs(results, cell.rule), kind="stable")
@@ -72,14 +67,14 @@ def stages(cell: Any, load: Load) -> list[Stage]:
     return [*found, Stage(experiment, cell.asked_repeats, True)]
 
 
-def left_by_search(cell: Any, load: Load) -> tuple[Any, list[Unit]]:
+def left_by_search(cell: Any, store: Store) -> tuple[Any, list[Unit]]:
     """Return a cell with the points that its search left, and the units that the search lacks.
 
     The cell is as it was where units are lacking, or its grid is not searched.
     """
     if not is_searched(cell):
         return cell, []
-    experiment, repeats, is_last = stages(cell, load)[-1]
+    experiment, repeats, is_last = stages(cell, store)[-1]
     if is_last:
         return cell._replace(experiment=experiment, search=None), []
     return cell, experiment.repeats(cell.seed, repeats)
@@ -91,9 +86,9 @@ def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
     `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
     all of them were run.
     """
-    load, rows = CachedStore(store), []
+    store, rows = cached(store), []
     for cell in filter(is_searched, each_cell(cells)):
-        for experiment, repeats, _ in stages(cell, load):
+        for experiment, repeats, _ in stages(cell, store):
             share = experiment.protocol.share
             numbers = " ".join(map(str, experiment.algorithm.only or ()))
             place = (cell.table, cell.dataset, cell.algorithm, cell.reading)
@@ -114,22 +109,22 @@ def _units_at(cell: Any, stage: Stage) -> list[Unit]:
     ]
 
 
-def units_of(cells: pd.DataFrame, load: Load = lambda _: [], every: bool = False) -> list[Unit]:
+def units_of(cells: pd.DataFrame, store: Store | None = None, every: bool = False) -> list[Unit]:
     """Return the units that cells need next, or those of every stage so far; repeat after repeat.
 
     Parameters
     ----------
     cells : DataFrame
         Of `omtl.tables.cells.planned`.
-    load : callable
-        Which results there are, on which the points depend that a search has left.
+    store : Store, optional
+        On its results the points depend that a search has left; none by default.
     every : bool
         Whether to return those of the stages before the last one, too.
     """
     units = [
         unit
         for cell in each_cell(cells)
-        for stage in stages(cell, load)[0 if every else -1 :]
+        for stage in stages(cell, store)[0 if every else -1 :]
         for unit in _units_at(cell, stage)
     ]
     return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
@@ -148,16 +143,16 @@ def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
         The store, how to compute, and whether slow cells are included.
     """
     cells = cells if request.slow else cells[cells["too_slow"] == ""]
-    units, asked = units_of(cells, CachedStore(request.store)), set[str]()
-    outcome = run_units(units, request.store, request.parallel)
+    store = cached(request.store)
+    units, asked = units_of(cells, store), set[str]()
+    outcome = run_units(units, store, request.parallel)
     while cells["search"].notna().any():
         # Requested units are stored now, or have failed and would fail again.
         asked |= {unit.key for unit in units}
-        needed = units_of(cells, CachedStore(request.store))
-        units = [unit for unit in needed if unit.key not in asked]
+        units = [unit for unit in units_of(cells, store) if unit.key not in asked]
         if not units:
             break
-        outcome.add(run_units(units, request.store, request.parallel))
+        outcome.add(run_units(units, store, request.parallel))
     return outcome
 
 
@@ -179,18 +174,18 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
         if outcome.failed:
             raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
         full, halved = each_cell(both)
-        rows.append(_cost(full, halved, CachedStore(request.store)))
+        rows.append(_cost(full, halved, cached(request.store)))
     return pd.DataFrame(rows, columns=COST)
 
 
-def _cost(full: Any, halved: Any, load: CachedStore) -> tuple[Any, ...]:
+def _cost(full: Any, halved: Any, store: Store) -> tuple[Any, ...]:
     """Return the row of a cell played in full and searched, whose units are stored."""
-    n_tasks = load(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
+    n_tasks = store.stored(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
     minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)
 
     def end(cell: Any) -> tuple[float, dict[str, Any]]:
         """Return the error rate at the point that the rule chooses, and the point."""
-        results = load(cell.experiment.repeats(cell.seed, cell.asked_repeats))
+        results = store.stored(cell.experiment.repeats(cell.seed, cell.asked_repeats))
         point = int(np.argmin(costs(results, cell.rule)))
         rates = [
             [METRICS["error"].of(result.arrays, point, task) for task in minimised]
@@ -198,10 +193,10 @@ def _cost(full: Any, halved: Any, load: CachedStore) -> tuple[Any, ...]:
         ]
         return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
 
-    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, load)[0])
+    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, store)[0])
     plays = sum(
         experiment.protocol.share * repeats * len(experiment.points)
-        for experiment, repeats, _ in stages(halved, load)
+        for experiment, repeats, _ in stages(halved, store)
     )
     return (
         *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),

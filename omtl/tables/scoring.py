@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import Failure, Outcome, why_lacking
-from omtl.compute.store import PULLED_FROM, CachedStore, Store
+from omtl.compute.store import PULLED_FROM, Store, cached
 from omtl.experiment.selection import as_played, is_without_hindsight, plays_a_path, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
@@ -180,7 +181,7 @@ NOTHING: Mapping[str, Any] = {
 
 
 def played(
-    cells: pd.DataFrame, store: Store | CachedStore, failed: Mapping[str, Failure] | None = None
+    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
 ) -> pd.DataFrame:
     """Add our numbers to planned cells, from the store alone.
 
@@ -188,7 +189,7 @@ def played(
     ----------
     cells : DataFrame
         Of `omtl.tables.cells.planned`.
-    store : Store or CachedStore
+    store : Store
     failed : mapping, optional
         Why units failed, by key.
 
@@ -202,24 +203,24 @@ def played(
         ``seconds`` of all plays; and in how many repeats the chosen point ``diverged``, whose value
         is then the metric's worst.
     """
-    load, faults = store if isinstance(store, CachedStore) else CachedStore(store), failed or {}
-    return with_columns(cells, [_played(cell, load, faults) for cell in each_cell(cells)])
+    store = cached(store)
+    return with_columns(cells, [_played(cell, store, failed or {}) for cell in each_cell(cells)])
 
 
 class LackingError(Exception):
     """Why there is no number of a cell."""
 
 
-def _played(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return what `played` adds to a cell."""
     try:
-        return _number(cell, load, failed)
+        return _number(cell, store, failed)
     except LackingError as why:
         given = {"experiment": cell.experiment, "alternatives": cell.alternatives}
         return {**given, **NOTHING, "why": str(why)}
 
 
-def _number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def _number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return a cell's number; of a searched grid, among the points that the search left.
 
     Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
@@ -230,38 +231,38 @@ def _number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict
     LackingError
         If there is none.
     """
-    cell, lacking = left_by_search(cell, load)
+    cell, lacking = left_by_search(cell, store)
     if lacking:
         known = cell.too_slow or "the search is not done"
         raise LackingError(why_lacking(lacking, 0, failed, known))
     if not cell.alternatives or is_without_hindsight(cell.rule) or cell.experiment.drawn:
-        return _chosen_number(cell, load, failed)
+        return _chosen_number(cell, store, failed)
     sign = METRICS[cell.metric].sign
 
     def rank(one: Any) -> float:
-        values = _played(one._replace(task=ALL_TASKS), load, failed)["values"]
+        values = _played(one._replace(task=ALL_TASKS), store, failed)["values"]
         return sign * float(values.mean()) if values.size else np.inf
 
     each = [cell._replace(experiment=one, alternatives=()) for one in alternatives_of(cell)]
-    return _chosen_number(min(each, key=rank), load, failed)
+    return _chosen_number(min(each, key=rank), store, failed)
 
 
-def _chosen_number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def _chosen_number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return the number that a rule gives, among all points of a cell's alternatives."""
     several = alternatives_of(cell)
     each = [one.repeats(cell.seed, cell.asked_repeats) for one in several]
-    parts = [load(units) for units in each]
+    parts = [store.stored(units) for units in each]
     units, n_stored = [*chain(*each)], sum(map(len, parts))
     if n_stored < len(units):
         raise LackingError(why_lacking(units, n_stored, failed, cell.too_slow))
     results = combined(parts)
     if why := why_unmeasured(METRICS[cell.metric], results[0], cell.rule, index_of(cell.task)):
         raise LackingError(why)
-    tuning = _tuning_of(cell, load) if cell.tuned_by is not None else []
+    tuning = _tuning_of(cell, store) if cell.tuned_by is not None else []
     chosen = chosen_for(cell, results, tuning)
     values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
     drawn = cell.experiment.drawn
-    shuffles = _played(on_one_draw(cell), load, failed)["values"] if drawn else values
+    shuffles = _played(on_one_draw(cell), store, failed)["values"] if drawn else values
     places = [(one, point) for one in several for point in one.points]
     experiment, params = places[int(np.bincount(chosen).argmax())]
     sources = {result.facts.get(PULLED_FROM, "") for result in chain(*parts, tuning)}
@@ -280,13 +281,13 @@ def _chosen_number(cell: Any, load: CachedStore, failed: Mapping[str, Failure]) 
     }
 
 
-def _tuning_of(cell: Any, load: CachedStore) -> list[Result]:
+def _tuning_of(cell: Any, store: Store) -> list[Result]:
     """Return the results by which another row chooses the parameters of a cell."""
     label = cell.tuned_by.algorithm.label
     if plays_a_path(cell.rule):
         raise LackingError(f"{label} chooses one point, not a path")
     wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
-    if len(results := load(wanted)) < len(wanted):
+    if len(results := store.stored(wanted)) < len(wanted):
         raise LackingError(f"{label}, by which its parameters are chosen, is lacking")
     return results
 
@@ -301,7 +302,7 @@ def on_one_draw(cell: Any) -> Any:
 
 
 def scored(
-    cells: pd.DataFrame, store: Store | CachedStore, failed: Mapping[str, Failure] | None = None
+    cells: pd.DataFrame, store: Store, failed: Mapping[str, Failure] | None = None
 ) -> pd.DataFrame:
     """Return planned cells with our numbers (`played`) and their verdicts.
 
@@ -332,12 +333,13 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
         says why no more.
     outcome : Outcome
     """
-    outcome, done, left, load = Outcome(), [], cells, CachedStore(request.store)
+    request = replace(request, store=cached(request.store))
+    outcome, done, left = Outcome(), [], cells
     is_compared = cells["kind"] == VALUE
     for count in _counts(cells):
         part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
         outcome.add(play_cells(part, request))
-        found = scored(part, load, outcome.failed)
+        found = scored(part, request.store, outcome.failed)
         found = found.assign(stopped=why_to_stop(found, left["asked_repeats"]))
         together = [found["dataset"], found["algorithm"]]
         stops = found["stopped"].ne("").groupby(together).transform("all")

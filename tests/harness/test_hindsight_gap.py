@@ -15,7 +15,7 @@ from miniature import SERIAL, a_rule
 from small_tables import SEARCH, filled_store, small_table, table_of
 
 from omtl.api import tables
-from omtl.compute.store import CachedStore, Store
+from omtl.compute.store import Store
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import BestRow, pick, pick_row
 from omtl.experiment.config import options
@@ -164,7 +164,7 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(NO_HINDSIGHT))
     play_cells(table, Request(parallel=SERIAL, store=store))
     assert record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
-    left, _ = left_by_search(first_cell(table), CachedStore(store))
+    left, _ = left_by_search(first_cell(table), store)
     assert len(left.experiment.points) == 2
 
 

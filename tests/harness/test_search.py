@@ -15,7 +15,7 @@ from miniature import SERIAL
 from small_tables import SEARCH, small_table, table_of
 
 from omtl import results
-from omtl.compute.store import CachedStore, Store
+from omtl.compute.store import Store
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.selection import as_played, path, select
@@ -50,9 +50,8 @@ def asked(store: Store) -> Request:
 def test_rungs_are_played_as_said(store: Store) -> None:
     """Each rung has its share, repeats and number of points; the last has all repeats."""
     table = table_of(SEARCH, repeats=3)
-    load = CachedStore(store)
-    assert len(stages(first_cell(table), load)) == 1
-    assert len(left_by_search(first_cell(table), load)[1]) == 1
+    assert len(stages(first_cell(table), store)) == 1
+    assert len(left_by_search(first_cell(table), store)[1]) == 1
     outcome = play_cells(table, asked(store))
     assert outcome.computed == 1 + 2 + 3
     rows = record(table, store)
@@ -75,10 +74,9 @@ def test_points_that_are_kept_are_the_best_of_their_rung(store: Store) -> None:
     """By the mistakes that the rung's own units have."""
     table = table_of(SEARCH, repeats=2)
     play_cells(table, asked(store))
-    load = CachedStore(store)
-    rung, narrowed = stages(first_cell(table), load)[:2]
-    (result,) = load(rung[0].repeats(0, 1))
-    assert result.arrays["seen"][-1] < load(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
+    rung, narrowed = stages(first_cell(table), store)[:2]
+    (result,) = store.stored(rung[0].repeats(0, 1))
+    assert result.arrays["seen"][-1] < store.stored(narrowed[0].repeats(0, 1))[0].arrays["seen"][-1]
     mistakes = result.arrays["mistakes"].sum(axis=1)
     kept = list(narrowed[0].algorithm.only)
     left = np.setdiff1d(np.arange(12), kept)
@@ -293,7 +291,9 @@ def test_verdicts_agree_with_those_of_all_published_repeats() -> None:
     assert seen.sum() < 0.7 * in_all.sum()
 
 
-def test_table_stops_early_where_nothing_is_open(tmp_path: Path) -> None:
+def test_table_stops_early_where_nothing_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Far from print a few repeats suffice; near a border all are played; twice the same."""
     cells = small_table(repeats=12)
     cells = cells[cells["algorithm"].isin(["PM", "PA"])]
@@ -305,6 +305,11 @@ def test_table_stops_early_where_nothing_is_open(tmp_path: Path) -> None:
     assert (found["n_repeats"] < 12).all()
     assert list(found["algorithm"]) == list(far["algorithm"])
     assert outcome.computed > 0
+    read: list[bytes] = []
+    row = Store.row
+    monkeypatch.setattr(Store, "row", lambda self, key: [read.append(key), row(self, key)][1])
+    play_until_settled(far, replace(request, store=Store(tmp_path / "one")))
+    assert len(read) == len(set(read)) == outcome.computed  # at each look only what is new
     border = found["ours_mean"].mean() / 1.1
     near = cells.assign(published_mean=f"{border:.4f}", published_std="0.01")
     again, _ = play_until_settled(near, request)

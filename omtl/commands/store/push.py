@@ -27,15 +27,15 @@ def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
     """Write the archive."""
     from omtl.api.requests import request_for
     from omtl.compute.exchange import push
-    from omtl.compute.store import CachedStore, Store
+    from omtl.compute.store import Store, cached
     from omtl.tables.cells import planned
     from omtl.tables.play import units_of
     from omtl.util.screen import plural
 
     units, store = None, Store.default()
     if tables:
-        plans, load = [planned(one, request_for(**given)) for one in tables], CachedStore(store)
-        units = [unit for cells in plans for unit in units_of(cells, load, every=True)]
+        plans, stored = [planned(one, request_for(**given)) for one in tables], cached(store)
+        units = [unit for cells in plans for unit in units_of(cells, stored, every=True)]
     else:
         refuse_ignored((*REQUEST, ONE_DRAW), given, "without a table, all units are written")
     print(f"written: {archive} ({plural(push(units, store, archive), 'unit')})")
