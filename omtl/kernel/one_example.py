@@ -15,7 +15,7 @@ from numba import typeof, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, square_norms
-from omtl.kernel.inlining import OPTIONS, inlined, let_methods_be_called
+from omtl.kernel.inlining import OPTIONS, inlined, let_methods_be_called, loop
 from omtl.kernel.loop import Batch, Feed, follow_inlined
 from omtl.util.compile_cache import classes_in, kept
 
@@ -163,7 +163,7 @@ def _one(stream, rows, square_norm, label, task, node):
     return stream.score[0]
 
 
-@kept(nogil=True, **OPTIONS)
+@loop
 def many(box, batch, learns, ends, scores):
     """Process a batch (`omtl.kernel.loop.follow_slowly`)."""
     follow_inlined(contents(box).feed, batch, learns, ends, scores)
