@@ -116,6 +116,117 @@ class Part(NamedTuple):
     steps: np.ndarray
     sums: np.ndarray
 
+    def store_products(self, x, first, last):
+        """Store the products of copies with `x`, in O(nonzeros) each."""
+        bank, sums = self.bank, self.sums
+        dots(bank.vectors, x, first, last, sums)
+        _times(bank.scale[first:last], sums[0, first:last], bank.product[first:last])
+
+    def mark_copies(self, first, last, of, learns):
+        """Mark copies with points that do not learn, and that do; return how many have both."""
+        has_points = self.has_points
+        for c in range(first, last):
+            has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
+        for p in range(of.size):
+            has_points[of[p], np.uint8(learns[p])] = True
+        n_both = 0
+        for c in range(first, last):
+            n_both += has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]
+        return n_both
+
+    def split_copies(self, slot, learns):
+        """Split copies from which only some points learn; return whether the memory sufficed.
+
+        Afterwards a copy has points of one kind only, given by `has_points`.
+        """
+        has_points, successor, of = self.has_points, self.successor, self.of[slot]
+        first, last = self.start[slot], self.stop[slot]
+        n_both = self.mark_copies(first, last, of, learns)
+        if n_both == 0:
+            return True
+        if last + n_both > self.limit[slot]:
+            return False
+        new = last
+        for c in range(first, last):
+            successor[c] = c
+            if has_points[c, 0] and has_points[c, 1]:
+                successor[c] = new
+                self.duplicate(c, new, self.met[slot])
+                has_points[c, 1], has_points[new, 1] = False, True
+                new += 1
+        move_to_successors(successor, of, learns)
+        self.stop[slot] = new
+        return True
+
+    def duplicate(self, c, new, met):
+        """Copy everything about one copy to another one, whose vector is zero."""
+        bank = self.bank
+        for j in range(met.size):
+            if met[j]:
+                bank.vectors[new, j] = bank.vectors[c, j]
+        for of in (bank.scale, bank.product, bank.square, bank.unseen, bank.error):
+            of[new] = of[c]
+        for of in (self.norm, self.rate, self.bound):
+            of[new] = of[c]
+        for k in range(self.label.shape[1]):
+            self.label[new, k], self.example[new, k] = self.label[c, k], self.example[c, k]
+
+    def step_copies(self, x, y, first, last):
+        """Let the copies whose points learn take their steps along `x`."""
+        bank, learn, steps = self.bank, self.has_points[:, 1], self.steps
+        for c in range(first, last):
+            steps[c] = 0.0
+            if learn[c] and not self.remains_zero(c, x, y):
+                steps[c] = self.rate[c] * y / bank.scale[c]
+        axpys(steps, x, first, last, bank.vectors)
+        for c in range(first, last):
+            if not learn[c]:
+                continue
+            if self.kind == DIVIDED:
+                bank.divide(c, self.bound[c])
+            elif not self.remains_zero(c, x, y):
+                bank.follow_norm(c, self.rate[c] * y, x)
+                if self.kind == SHORTENED:
+                    bank.cut_norm(c, self.bound[c])
+
+    def remains_zero(self, c, x, y):
+        """Return whether a shortened copy is zero, and is again after its step."""
+        return self.kind == SHORTENED and self.bank.stays_zero(
+            c, self.rate[c] * y, x, self.bound[c]
+        )
+
+    def schedule(self, x, y, first, last):
+        """Schedule y times an example for the copies whose points learn."""
+        for c in range(first, last):
+            if self.has_points[c, 1]:
+                self.label[c, x.task], self.example[c, x.task] = y, x.i
+
+    def close_sums(self, rows, first, last):
+        """Add the round's examples to copies of the first self, and divide these."""
+        bank, label, steps = self.bank, self.label, self.steps
+        for k in range(label.shape[1]):
+            more = True
+            while more:  # more than once if the task had several examples in the round
+                more, i = False, -1
+                for c in range(first, last):
+                    steps[c] = 0.0
+                    if label[c, k] != 0.0:
+                        i = self.example[c, k] if i < 0 else i
+                        more |= self.example[c, k] != i
+                        if self.example[c, k] == i:
+                            steps[c] = self.rate[c] * label[c, k] / bank.scale[c]
+                            label[c, k] = 0.0
+                if i >= 0:
+                    axpys(steps, row_at(rows, i), first, last, bank.vectors)
+        for c in range(first, last):
+            bank.divide(c, self.bound[c])
+
+    def note_norms(self):
+        """Store the norms of sums at the end of a round."""
+        for k in range(self.start.size):
+            for c in range(self.start[k], self.stop[k]):
+                self.norm[c] = math.sqrt(self.bank.square_norm(c))
+
 
 def new_part(
     kind: int, steps: Sequence[Any], vectors: np.ndarray, n_slots: int, n_added: int, sparse: bool
@@ -186,6 +297,35 @@ class Points(NamedTuple):
     score: np.ndarray
     learns: np.ndarray
 
+    def record_scores(self, k, y, teaches, zero):
+        """Record the scores of an example of task `k`; return how many points learn from it.
+
+        Each loop over points is short, so that it is vectorised.
+        """
+        score, learns, lost, trace = self.score, self.learns, self.lost, self.trace
+        mistakes, updates = trace.mistakes[k], trace.updates[k]
+        for p in range(score.size):
+            score[p] = zero if score[p] == 0.0 else score[p]
+            lost[p] += 0.0 if y * score[p] >= 1.0 else 1.0 - y * score[p]
+        for p in range(score.size):
+            mistakes[p] += not y * score[p] > 0.0
+            trace.diverged[0, p] += not np.isfinite(score[p])
+        n_learn = 0
+        for p in range(score.size):
+            learns[p] = teaches and y * score[p] < 1.0
+            updates[p] += learns[p]
+            n_learn += learns[p]
+        return n_learn
+
+    def record_checkpoint(self, passed):
+        """Record the mistakes and the loss so far."""
+        trace = self.trace
+        for p in range(self.score.size):
+            trace.checkpoint_loss[passed, p] = self.lost[p]
+            for k in range(trace.mistakes.shape[0]):
+                trace.checkpoint_mistakes[passed, p] += trace.mistakes[k, p]
+                trace.checkpoint_by_task[passed, k, p] = trace.mistakes[k, p]
+
 
 # Products of a row with copies, and steps of copies along it: bit-identical to those of one vector
 
@@ -249,34 +389,9 @@ mark_features = forms(_all_are_marked, _mark_nonzeros)
 
 
 @inlined
-def store_products(part, x, first, last):
-    """Store the products of copies with `x`, in O(nonzeros) each."""
-    bank, sums = part.bank, part.sums
-    dots(bank.vectors, x, first, last, sums)
-    _times(bank.scale[first:last], sums[0, first:last], bank.product[first:last])
-
-
-@inlined
 def _times(scale, sums, out):
     for c in range(out.size):
         out[c] = scale[c] * sums[c]
-
-
-# Copies that are split
-
-
-@inlined
-def mark_copies(part, first, last, of, learns):
-    """Mark copies with points that do not learn, and that do; return how many have both."""
-    has_points = part.has_points
-    for c in range(first, last):
-        has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
-    for p in range(of.size):
-        has_points[of[p], np.uint8(learns[p])] = True
-    n_both = 0
-    for c in range(first, last):
-        n_both += has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]
-    return n_both
 
 
 @inlined
@@ -285,114 +400,6 @@ def move_to_successors(successor, of, learns):
     for p in range(of.size):
         if learns[p]:
             of[p] = successor[of[p]]
-
-
-@inlined
-def split_copies(part, slot, learns):
-    """Split copies from which only some points learn; return whether the memory sufficed.
-
-    Afterwards a copy has points of one kind only, given by `has_points`.
-    """
-    has_points, successor, of = part.has_points, part.successor, part.of[slot]
-    first, last = part.start[slot], part.stop[slot]
-    n_both = mark_copies(part, first, last, of, learns)
-    if n_both == 0:
-        return True
-    if last + n_both > part.limit[slot]:
-        return False
-    new = last
-    for c in range(first, last):
-        successor[c] = c
-        if has_points[c, 0] and has_points[c, 1]:
-            successor[c] = new
-            duplicate(part, c, new, part.met[slot])
-            has_points[c, 1], has_points[new, 1] = False, True
-            new += 1
-    move_to_successors(successor, of, learns)
-    part.stop[slot] = new
-    return True
-
-
-@inlined
-def duplicate(part, c, new, met):
-    """Copy everything about one copy to another one, whose vector is zero."""
-    bank = part.bank
-    for j in range(met.size):
-        if met[j]:
-            bank.vectors[new, j] = bank.vectors[c, j]
-    for of in (bank.scale, bank.product, bank.square, bank.unseen, bank.error):
-        of[new] = of[c]
-    for of in (part.norm, part.rate, part.bound):
-        of[new] = of[c]
-    for k in range(part.label.shape[1]):
-        part.label[new, k], part.example[new, k] = part.label[c, k], part.example[c, k]
-
-
-# Steps
-
-
-@inlined
-def step_copies(part, x, y, first, last):
-    """Let the copies whose points learn take their steps along `x`."""
-    bank, learn, steps = part.bank, part.has_points[:, 1], part.steps
-    for c in range(first, last):
-        steps[c] = 0.0
-        if learn[c] and not remains_zero(part, c, x, y):
-            steps[c] = part.rate[c] * y / bank.scale[c]
-    axpys(steps, x, first, last, bank.vectors)
-    for c in range(first, last):
-        if not learn[c]:
-            continue
-        if part.kind == DIVIDED:
-            bank.divide(c, part.bound[c])
-        elif not remains_zero(part, c, x, y):
-            bank.follow_norm(c, part.rate[c] * y, x)
-            if part.kind == SHORTENED:
-                bank.cut_norm(c, part.bound[c])
-
-
-@inlined
-def remains_zero(part, c, x, y):
-    """Return whether a shortened copy is zero, and is again after its step."""
-    return part.kind == SHORTENED and part.bank.stays_zero(c, part.rate[c] * y, x, part.bound[c])
-
-
-@inlined
-def schedule(part, x, y, first, last):
-    """Schedule y times an example for the copies whose points learn."""
-    for c in range(first, last):
-        if part.has_points[c, 1]:
-            part.label[c, x.task], part.example[c, x.task] = y, x.i
-
-
-@inlined
-def close_sums(part, rows, first, last):
-    """Add the round's examples to copies of the first part, and divide these."""
-    bank, label, steps = part.bank, part.label, part.steps
-    for k in range(label.shape[1]):
-        more = True
-        while more:  # more than once if the task had several examples in the round
-            more, i = False, -1
-            for c in range(first, last):
-                steps[c] = 0.0
-                if label[c, k] != 0.0:
-                    i = part.example[c, k] if i < 0 else i
-                    more |= part.example[c, k] != i
-                    if part.example[c, k] == i:
-                        steps[c] = part.rate[c] * label[c, k] / bank.scale[c]
-                        label[c, k] = 0.0
-            if i >= 0:
-                axpys(steps, row_at(rows, i), first, last, bank.vectors)
-    for c in range(first, last):
-        bank.divide(c, part.bound[c])
-
-
-@inlined
-def note_norms(part):
-    """Store the norms of sums at the end of a round."""
-    for k in range(part.start.size):
-        for c in range(part.start[k], part.stop[k]):
-            part.norm[c] = math.sqrt(part.bank.square_norm(c))
 
 
 # Scores of all points
@@ -462,39 +469,6 @@ chosen(scores, lambda learner, *_: _form_of_scores(learner.instance_class))
 chosen(begin_round, lambda learner, *_: _form_of_rounds(learner.instance_class))
 
 
-# Loops over points, in separate functions so that they are vectorised
-
-
-@inlined
-def record_scores(points, k, y, teaches, zero):
-    """Record the scores of an example of task `k`; return how many points learn from it."""
-    score, learns, lost, trace = points.score, points.learns, points.lost, points.trace
-    mistakes, updates = trace.mistakes[k], trace.updates[k]
-    for p in range(score.size):
-        score[p] = zero if score[p] == 0.0 else score[p]
-        lost[p] += 0.0 if y * score[p] >= 1.0 else 1.0 - y * score[p]
-    for p in range(score.size):
-        mistakes[p] += not y * score[p] > 0.0
-        trace.diverged[0, p] += not np.isfinite(score[p])
-    n_learn = 0
-    for p in range(score.size):
-        learns[p] = teaches and y * score[p] < 1.0
-        updates[p] += learns[p]
-        n_learn += learns[p]
-    return n_learn
-
-
-@inlined
-def record_checkpoint(points, passed):
-    """Record the mistakes and the loss so far."""
-    trace = points.trace
-    for p in range(points.score.size):
-        trace.checkpoint_loss[passed, p] = points.lost[p]
-        for k in range(trace.mistakes.shape[0]):
-            trace.checkpoint_mistakes[passed, p] += trace.mistakes[k, p]
-            trace.checkpoint_by_task[passed, k, p] = trace.mistakes[k, p]
-
-
 def share_slowly(
     learner: Any,
     points: Points,
@@ -518,30 +492,30 @@ def share_slowly(
             for p in range(len(parts)):
                 part, its_x, slot = parts[p], own_x if p else x, k if p else 0
                 mark_features(part.met[slot], its_x)
-                store_products(part, its_x, part.start[slot], part.stop[slot])
+                part.store_products(its_x, part.start[slot], part.stop[slot])
             scores(learner, points, parts, k)
-            n_learn = record_scores(points, k, y, x.square_norm > 0.0, zero)
+            n_learn = points.record_scores(k, y, x.square_norm > 0.0, zero)
             if n_learn == 0:
                 continue
             for p in range(len(parts)):
                 part, slot = parts[p], k if p else 0
                 first, last = part.start[slot], part.stop[slot]
                 if n_learn < n_points:
-                    if not split_copies(part, slot, points.learns):
+                    if not part.split_copies(slot, points.learns):
                         return False
                     last = part.stop[slot]
                 else:
                     part.has_points[first:last, 1] = True
                 if p == 0:
-                    schedule(part, x, y, first, last)
+                    part.schedule(x, y, first, last)
                 else:
-                    step_copies(part, own_x, y, first, last)
-        close_sums(parts[0], examples.rows, 0, parts[0].stop[0])
+                    part.step_copies(own_x, y, first, last)
+        parts[0].close_sums(examples.rows, 0, parts[0].stop[0])
         for part in parts:
             if part.kind == SUMMED:
-                note_norms(part)
+                part.note_norms()
         if passed < stream.checkpoint.size and t + 1 == stream.checkpoint[passed]:
-            record_checkpoint(points, passed)
+            points.record_checkpoint(passed)
             passed += 1
     return True
 
