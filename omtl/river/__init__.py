@@ -34,6 +34,12 @@ from omtl.sklearn.states import norm_of_sparse
 
 __all__ = ["MultiTask"]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
+
+
 FIRST_COLUMNS = 16
 """Initial number of columns; it is doubled when they are used up."""
 
