@@ -37,7 +37,7 @@ from omtl.tables.cells import (
     planned,
     with_numbers,
 )
-from omtl.tables.layout import STYLES, Layout, captioned_latex, counts, lay_out, mark_of, show
+from omtl.tables.layout import STYLES, TableLayout, captioned_latex, counts, lay_out, show
 from omtl.tables.notes import notes, notes_on_sources, why_of
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.play import play_cells, record
@@ -101,7 +101,7 @@ class Table(DisplayedResult):
         return description_of(self.cells)
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> TableLayout:
         """The table in its paper's layout, with all notes on its cells."""
         return lay_out(self.cells, notes(self.cells))
 
@@ -238,21 +238,10 @@ class Table(DisplayedResult):
         """The table: for each column the published number, ours and the verdict's mark."""
         layout = self.layout
         heads = [text for head in layout.heads for text in (head, "ours", "")]
-        rows = [
-            [
-                line.label,
-                *(
-                    text
-                    for cell in line.cells or [None] * len(layout.heads)
-                    for text in (
-                        ("", "", "")
-                        if cell is None
-                        else (cell.shown_published, cell.shown_ours, mark_of(cell))
-                    )
-                ),
-            ]
-            for line in layout.lines
-        ]
+        rows = []
+        for line in layout.lines:
+            shown = line.texts(range(len(layout.heads))) or [("", "", "", "")] * len(layout.heads)
+            rows.append([line.label, *(text for texts in shown for text in texts[:3])])
         notes = self.summary[:-1]
         return View(["", *heads], rows, f"{layout.title} ({layout.subtitle})", notes=notes)
 

@@ -108,7 +108,7 @@ def task_codes(task: Any) -> TaskCodes | None:
     return TaskCodes(codes, list(number))
 
 
-def task_names(given: TaskCodes) -> tuple[Hashable, ...]:
+def names_of_codes(given: TaskCodes) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
     try:
         return tuple(sorted(given.names))  # type: ignore[type-var]

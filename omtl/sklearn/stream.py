@@ -37,10 +37,10 @@ from omtl.sklearn.arguments import (
     declared_names,
     example_counts,
     mixing_of,
+    names_of_codes,
     nodes_of,
     numbers_of,
     seed_of,
-    task_names,
     too_large,
     two_classes,
     unknown_task,
@@ -101,7 +101,7 @@ class TaskStream(BaseEstimator):
         if tasks is not None:
             names = declared_names(tasks)
         else:
-            names = (0,) if given is None else task_names(given)
+            names = (0,) if given is None else names_of_codes(given)
         counted: np.ndarray | None = None
         if whole and {"n_rounds", "n_examples"} & {*self.entry.takes}:
             counted = numbers_of(given, X.shape[0], {name: k for k, name in enumerate(names)})

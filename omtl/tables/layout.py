@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -64,8 +65,17 @@ class LayoutLine(NamedTuple):
         """Whether it is of a learner that the paper does not have."""
         return any(cell is not None and cell.kind == OURS for cell in self.cells)
 
+    def texts(self, columns: Iterable[int]) -> list[tuple[str, str, str, str]]:
+        """Return the published number, ours, its marks and their colour in some columns."""
+        return [
+            ("-", "", "", "")
+            if cell is None
+            else (cell.shown_published, cell.shown_ours, mark_of(cell), STYLES[cell.verdict][1])
+            for cell in (self.cells[column] for column in columns if self.cells)
+        ]
 
-class Layout(NamedTuple):
+
+class TableLayout(NamedTuple):
     """A laid-out table: what every output format shows.
 
     The cells of its lines have their texts: ``shown_published`` and ``shown_ours``. Its `agreement`
@@ -98,7 +108,7 @@ def counts(cells: pd.DataFrame) -> str:
     return f"{plural(tally.total(), 'cell')}: {', '.join(parts)}"
 
 
-def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
+def lay_out(cells: pd.DataFrame, notes: list[str]) -> TableLayout:
     """Return a table in its paper's layout.
 
     With ``blocks: dataset`` in the description, there is a block of rows per data set, with the
@@ -116,7 +126,7 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> Layout:
     cells = with_texts(cells, of)
     heads = list(dict.fromkeys(cells["head"]))
     notes = notes if found is None else [agreement_sentence(found), *notes]
-    return Layout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes, found)
+    return TableLayout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes, found)
 
 
 def with_texts(cells: pd.DataFrame, of: TableDescription) -> pd.DataFrame:
@@ -215,7 +225,7 @@ def mark_of(cell: Any) -> str:
     return MARKS[cell.verdict] + SURE[cell.interval]
 
 
-def show(layout: Layout, console: Console) -> None:
+def show(layout: TableLayout, console: Console) -> None:
     """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
     limit = width()
     console.print(Text(layout.title, style="bold"))
@@ -235,12 +245,12 @@ def show(layout: Layout, console: Console) -> None:
         console.print(Text(note), soft_wrap=limit is None)
 
 
-def is_broad(layout: Layout) -> bool:
+def is_broad(layout: TableLayout) -> bool:
     """Whether a table has more columns than rows, so that it reads better turned."""
     return len(layout.heads) > len(layout.lines)
 
 
-def turned(layout: Layout) -> Layout:
+def turned(layout: TableLayout) -> TableLayout:
     """Return a table with its rows as columns; a data set that all columns name is left out."""
     rows = [line for line in layout.lines if not line.is_group]
     datasets = {head.rpartition(" ")[0] for head in layout.heads}
@@ -254,7 +264,7 @@ def _wide(grid: RichTable) -> int:
     return Console(width=WIDEST).measure(grid).maximum
 
 
-def _fitting(layout: Layout, limit: int | None) -> list[RichTable]:
+def _fitting(layout: TableLayout, limit: int | None) -> list[RichTable]:
     """Return the table in as many parts as the width asks for, each with some of its columns."""
     parts: list[list[int]] = []
     for column in range(len(layout.heads)):
@@ -266,7 +276,7 @@ def _fitting(layout: Layout, limit: int | None) -> list[RichTable]:
     return [_grid(layout, part) for part in parts]
 
 
-def _grid(layout: Layout, columns: list[int]) -> RichTable:
+def _grid(layout: TableLayout, columns: list[int]) -> RichTable:
     """Return some columns of a table."""
     grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     grid.add_column("", no_wrap=True)
@@ -276,21 +286,14 @@ def _grid(layout: Layout, columns: list[int]) -> RichTable:
         grid.add_column("", no_wrap=True)
     for line in layout.lines:
         shown = [Text(line.label, style="italic" if line.is_group else "")]
-        for cell in [line.cells[column] for column in columns if line.cells]:
-            if cell is None:
-                shown += [Text("-"), Text(""), Text("")]
-                continue
-            _, colour = STYLES[cell.verdict]
-            shown += [
-                Text(cell.shown_published.replace(" ", "")),
-                Text(cell.shown_ours.replace(" ", ""), style=colour),
-                Text(mark_of(cell), style=colour),
-            ]
+        for published, ours, mark, colour in line.texts(columns):
+            shown.append(Text(published.replace(" ", "")))
+            shown += [Text(text.replace(" ", ""), style=colour) for text in (ours, mark)]
         grid.add_row(*shown)
     return grid
 
 
-def layout_markdown(layout: Layout) -> str:
+def layout_markdown(layout: TableLayout) -> str:
     """Return a table in Markdown: published → **ours** verdict."""
     title, subtitle = for_markdown(layout.title), for_markdown(layout.subtitle)
     lines = [f"# {title}", "", subtitle[0].upper() + subtitle[1:] + ".", ""]
@@ -330,7 +333,7 @@ def claims_markdown(claims: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def latex(layout: Layout) -> str:
+def latex(layout: TableLayout) -> str:
     """Return a table in LaTeX (booktabs): published and ours, our matches in bold, as it says."""
     n = len(layout.heads)
     heads = [rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads]
@@ -356,7 +359,7 @@ def _published_and_ours(cell: Any) -> tuple[str, str]:
     return for_latex(cell.shown_published), bold
 
 
-def captioned_latex(layout: Layout) -> str:
+def captioned_latex(layout: TableLayout) -> str:
     """Return a table in LaTeX with a caption that says what its marks mean."""
     caption = (
         f"{for_latex(layout.title)}. For each algorithm the published number, then ours; bold: "

@@ -33,7 +33,7 @@ from omtl.tables.cells import (
     raw_repeats,
     with_columns,
 )
-from omtl.tables.layout import Layout, claims_markdown, counts, layout_markdown
+from omtl.tables.layout import TableLayout, claims_markdown, counts, layout_markdown
 from omtl.tables.request import Request
 from omtl.tables.scoring import NOTHING, scored
 from omtl.tables.verdict import judged, spread_tests
@@ -119,7 +119,7 @@ def stem_of(cells: pd.DataFrame) -> str:
 
 def write_table(
     cells: pd.DataFrame,
-    layout: Layout,
+    layout: TableLayout,
     claims: pd.DataFrame,
     folder: Path,
     meta: Mapping[str, Any] | None = None,
@@ -134,7 +134,7 @@ def write_table(
     ----------
     cells : DataFrame
         Of `omtl.tables.verdict.judged`.
-    layout : Layout
+    layout : TableLayout
         What the Markdown shows.
     claims : DataFrame
         The outcomes of the claims that the table decides.

@@ -7,7 +7,6 @@ commit it.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ if __name__ == "__main__":
 
 from miniature import SMALL_WALK, with_options  # noqa: E402
 
+from omtl.compute.store import CachedStore, Store  # noqa: E402
 from omtl.experiment.playing import compute  # noqa: E402
 from omtl.experiment.readings import Reading  # noqa: E402
 from omtl.experiment.unit import Result, Unit  # noqa: E402
@@ -44,11 +44,12 @@ def name_of(unit: Unit) -> str:
     return f"{unit.algorithm.name}-{network}-{unit.repeat}-{unit.draw}"
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(CachedStore):
     """A store that holds the records and nothing else."""
 
-    arrays: dict[str, np.ndarray]
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        super().__init__(Store(Path("no_such_folder")))
+        self.arrays = arrays
 
     def is_empty(self) -> bool:
         """Whether there is no record."""
@@ -75,7 +76,7 @@ def forms(records: Records) -> dict[str, str]:
     table = golden_table()
     known = table["dataset"] == "Synthetic"
     with_records, without = ((table[known], records), (table[~known], Records({})))
-    parts = [scored(cells, store) for cells, store in (with_records, without)]  # type: ignore[arg-type]
+    parts = [scored(cells, store) for cells, store in (with_records, without)]
     cells = pd.concat(parts).sort_index()
     layout = lay_out(cells, notes(cells))
     return {
