@@ -148,8 +148,8 @@ class MultiTask(base.MiniBatchClassifier):
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        score = self.decision_one(x)
-        return self._begun()._label_of(score)
+        score = self._one(x, 0.0)
+        return self._begun()._labels[score > 0.0]
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""

@@ -22,6 +22,7 @@ import re
 from ast import literal_eval
 from collections.abc import Callable, Mapping
 from functools import cache
+from math import inf
 from numbers import Integral, Real
 from types import UnionType
 from typing import Any, NamedTuple
@@ -35,20 +36,6 @@ Values = tuple[str, Callable[[float], bool]]
 """The valid values of a hyper-parameter, in words and as a test."""
 
 ANY: Values = ("a number", lambda value: True)  # noqa: ARG005
-
-WORDS = {
-    "(0, inf]": "positive",
-    "(0, inf)": "positive and finite",
-    "[0, inf]": "at least 0",
-    "[0, inf)": "at least 0 and finite",
-    "[1, inf)": "at least 1 and finite",
-    "[2, inf)": "at least 2 and finite",
-    "[0, 1]": "from 0 to 1",
-    "[0, 1)": "at least 0 and below 1",
-    "(0, 1]": "above 0 and at most 1",
-    "(0.5, 1)": "above 0.5 and below 1",
-}
-"""How errors name an interval; others are named as they are written."""
 
 NUMBERS: dict[type, tuple[str, type | UnionType]] = {
     float: ("a number", Real),
@@ -161,9 +148,14 @@ def values_in(text: str) -> Values:
     if found is None:
         raise ValueError(f"{text!r} is not an interval such as [0, inf) or (0, 1]")
     low, high = float(found[2]), float(found[3])
-    above = operator.ge if found[1] == "[" else operator.gt
-    below = operator.le if found[4] == "]" else operator.lt
-    return WORDS.get(text, f"in {text}"), lambda value: above(value, low) and below(value, high)
+    above, words = (operator.ge, "at least") if found[1] == "[" else (operator.gt, "above")
+    below, limit = (operator.le, "at most") if found[4] == "]" else (operator.lt, "below")
+    words = "positive" if text.startswith("(0,") else f"{words} {found[2]}"
+    if high < inf:
+        words += f" and {limit} {found[3]}"
+    elif below is operator.lt:
+        words += " and finite"
+    return words, lambda value: above(value, low) and below(value, high)
 
 
 def declared_entry(module: str, doc: str) -> Entry:

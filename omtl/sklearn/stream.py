@@ -87,7 +87,7 @@ class TaskStream(BaseEstimator):
     _sign: dict[Any, float]
     _is_open: bool = False
     _place: dict[Hashable, int]
-    _labels: tuple[Any, ...]
+    _labels: tuple[Any, ...]  # by whether the score is positive
     _engine: Engine
     _quick: Callable[..., float]
     _quick_ahead: Callable[..., float]
@@ -381,10 +381,6 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y={y!r} is not one of the classes {self.classes_.tolist()}"
             ) from None
-
-    def _label_of(self, score: float) -> Any:
-        """Return the class of a score as a plain object; the first for a score of 0."""
-        return self._labels[score > 0.0]
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays of what is learnt, by path."""
