@@ -356,6 +356,28 @@ def test_a_board_of_networks(tmp_path: Path) -> None:
 
 KEPT = ROOT / "results" / "board"
 
+PRINTED = {
+    "parameter_free": "Aggr_KT",
+    "parameter_free_refined": "Aggr",
+    "parameter_free_lazy": "Lazy_KT",
+    "parameter_free_lazy_refined": "Lazy",
+}
+
+
+def test_learners_are_as_good_as_their_paper_says() -> None:
+    """Where a board plays whole streams of the paper's data, with rows of norm 1."""
+    cells = pd.read_csv(KEPT / "regression" / "cells.csv")
+    printed = pd.read_csv(ROOT / "results" / "published" / "pfmtl-table1.csv")
+    printed = printed[printed["metric"] == "absolute_error"].set_index(["dataset", "algorithm"])
+    labels = {"biased_tasks": "Synthetic", "lenk": "Lenk", "school": "Schools"}
+    compared = [
+        (row.mean, printed.loc[cell, "mean"])
+        for row in cells.itertuples()
+        if (cell := (labels[row.dataset], PRINTED.get(row.algorithm))) in printed.index
+    ]
+    assert len(compared) == 10
+    assert all(ours <= 1.15 * theirs for ours, theirs in compared)
+
 
 @pytest.mark.repository
 @pytest.mark.skipif("OMTL_DATA_MIRROR" not in os.environ, reason="it plays real data")
