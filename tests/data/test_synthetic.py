@@ -55,6 +55,20 @@ def test_wrong_labels_of_an_outlier_walk() -> None:
     assert abs(np.mean(right.y != wrong.y) - 0.1) < 0.015  # five standard deviations
 
 
+def test_tasks_change_as_they_are_said_to() -> None:
+    """In runs of one label, by changing sides, and by drifting away from where they began."""
+    plain, runs, swapped = changing(), changing(run=5), changing(swap_at=0.5)
+    phase = np.arange(40) // 5 + np.arange(4)[:, None]
+    np.testing.assert_array_equal(runs.y.reshape(4, 40), np.where(phase % 2, -1.0, 1.0))
+    np.testing.assert_array_equal(runs.X * runs.y[:, None], plain.X * plain.y[:, None])
+    turned = np.ones((4, 40))
+    turned[1::2, 20:] = -1.0
+    np.testing.assert_array_equal(swapped.y, plain.y * turned.ravel())
+    np.testing.assert_array_equal(swapped.X, plain.X)
+    one, other = (changing(n_examples=2000, drift=drift).y.reshape(4, -1) for drift in (0.0, 0.01))
+    assert (one == other)[:, :20].mean() > 0.8 > 0.65 > (one == other)[:, 1000:].mean()
+
+
 def test_tasks_are_opposed() -> None:
     """w1 = −w2, w3 has no correlation with them, and labels follow."""
     w = opposed_weights(np.random.default_rng(3), 10)

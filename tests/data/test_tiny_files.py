@@ -104,6 +104,15 @@ def test_counts_are_checked(module: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         data_fetchers.load(module.NAME)
 
 
+def test_counts_of_ratings_are_those_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"users": 5, "films": 5, "ratings": 15, "users with 3 ratings": 3}
+    counts |= {"users with 3 ratings or more": 4}
+    counts |= {"ratings in first.RData": 9, "ratings in second.RData": 6}
+    counts |= {f"ratings of {k}": n for k, n in enumerate((2, 2, 3, 4, 2, 2), start=1)}
+    monkeypatch.setattr(_catalogue, "expected_counts", lambda _: counts)
+    assert data_fetchers.load("eachmovie").names
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     ("module", "content"), DAMAGED, ids=[f"{m.NAME} {at}" for at, (m, _) in enumerate(DAMAGED)]

@@ -129,6 +129,10 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
         assert 1 < len(curve) == len(seen) <= POINTS
         assert curve[-1] == pytest.approx(row.mean, rel=1e-3)  # the curve ends in the number
+    seconds = made.seconds.set_index(["dataset", "algorithm"])["seconds"]
+    for place, units in board.units.items():
+        took = [result.facts["seconds"] for result in store.stored(units)]
+        assert seconds[place] == pytest.approx(min(took), rel=1e-3)
     first = {path.name: path.read_bytes() for path in write_board(made, tmp_path)}
     again = {
         path.name: path.read_bytes()
@@ -191,6 +195,9 @@ def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
     other = {**content, "cells": [*content["cells"], {**content["cells"][0], "algorithm": "pa"}]}
     both, notes = joined(cells, [other])
     assert notes == ["mine (submitted) is left out: it has rows of other learners"]
+    copied = {"learner": "pm", "cells": cells[cells["algorithm"] == "pm"].to_dict("records")}
+    both, notes = joined(cells, [copied])
+    assert notes == ["pm (submitted) is left out: a learner of the board has its name"]
     both, notes = joined(cells, [{**content, "cells": content["cells"][:1]}])
     assert "mine" not in set(both["algorithm"])
     assert "it has no numbers on" in notes[0]

@@ -115,12 +115,15 @@ def test_prefix_rows(filled: Store) -> None:
     """Each repeat has the number of the point that was best on its own first part."""
     made = scored(small_table(N, NO_HINDSIGHT), filled)
     for cell in each_cell(made):
+        points = []
         for repeat, unit in enumerate(cell.experiment.repeats(0, N)):
             arrays = filled.load(unit).arrays  # type: ignore[union-attr]
             early = int(np.flatnonzero(arrays["seen"] >= 0.1 * arrays["seen"][-1])[0])
             point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
             expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
             assert cell.values[repeat] == pytest.approx(expected)
+            points.append(point)
+        assert cell.params == cell.experiment.points[np.bincount(points).argmax()]
     assert set(as_rows(made)["selection"]) == {NO_HINDSIGHT}
 
 
@@ -233,7 +236,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert row["baseline"] == baseline.algorithm
     gap = float((baseline.values - own.values).mean())
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
-    assert row["n_repeats"] == str(N)
+    assert (row["reading"], row["n_repeats"]) == ("r", str(N))
     assert row["repeats_are_of"] == "fresh draws"
     assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
@@ -248,7 +251,8 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     path = here / "partial" / "hindsight.csv"
     told, _ = hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     assert len(told) == len(READINGS)
-    assert all("dom-table1" in line and "by prefix" in line for line in told)
+    said = ": DOM-I (Full) 0.0900 better than COML in print; "
+    assert all("dom-table1" in line and said in line and "by prefix" in line for line in told)
     short, _ = hindsight_gap.write_hindsight_gap(Request(repeats=2, store=filled), here)
     assert all("(no interval: 2 repeats)" in line and "[" not in line for line in short)
     path.unlink()

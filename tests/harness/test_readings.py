@@ -19,11 +19,13 @@ from miniature import AS_WRITTEN
 from omtl.commands._main import main
 from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
+from omtl.measures.metrics import METRICS
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, proofread, published_results
 from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
+from omtl.util.errors import UserError
 
 TABLE = "dom-table1"
 
@@ -117,9 +119,26 @@ def test_only_a_full_search_writes_the_readings(
         assert not (tmp_path / "results" / "readings").exists()
         assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
     searched_by_command("--repeats", "2", "--keep")
-    kept = {path.stem: yaml.safe_load(path.read_text())["answers"] for path in conf.iterdir()}
-    assert kept == searched().answers
+    kept = {path.stem: yaml.safe_load(path.read_text()) for path in conf.iterdir()}
+    expected = {
+        name: {"name": name, "paper": "dom", "answers": answers}
+        for name, answers in searched().answers.items()
+    }
+    assert kept == expected
     assert (tmp_path / "results" / "readings" / f"{TABLE}.placebo.csv").exists()
+
+
+def test_readings_are_written_beside_their_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one's own folder for a paper of one's own; an installed package's are not changed."""
+    monkeypatch.setattr(search_readings, "own_folder", lambda: tmp_path)
+    assert search_readings.readings_folder(TABLE) == search_readings.CONF / "reading" / "dom"
+    monkeypatch.setattr(search_readings, "CHECKOUT", None)
+    with pytest.raises(UserError, match="readings of dom are part of an installed package"):
+        search_readings.readings_folder(TABLE)
+    monkeypatch.setattr(search_readings, "paper_file", lambda *_: tmp_path / "experiments" / "dom")
+    assert search_readings.readings_folder(TABLE) == tmp_path / "reading" / "dom"
 
 
 ROWS = [f"row {number}" for number in range(8)]
@@ -164,6 +183,15 @@ def test_a_reading_that_is_right_is_no_luck() -> None:
     assert float(row["perturbed"]) < 5.0
     assert (row["searched_half"], row["held_out_half"]) == ("1.000", "1.000")
     assert row["held_out_literal"] == "0.000"
+
+
+def test_a_lacking_number_is_far_and_a_lacking_print_is_none() -> None:
+    found = placebo_test.gaps(
+        np.array([[[np.nan], [11.0], [1.0]]]),
+        np.array([[10.0], [10.0], [np.nan]]),
+        [METRICS["error"].scale],
+    )
+    np.testing.assert_allclose(found.ravel(), [placebo_test.FARTHEST, 0.1, np.nan])
 
 
 def cells_of(means: np.ndarray, std: str = "0.20") -> list[dict[str, str]]:

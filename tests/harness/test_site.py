@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -164,12 +165,20 @@ def test_the_atlas_has_all_compared_cells_and_leads_to_them(
         assert row["low"] <= row["delta"] <= row["high"]
 
 
-def test_the_same_results_give_the_same_bytes(site: Path, tmp_path: Path) -> None:
-    build(tmp_path / "again")
-    names = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
-    assert names == {p.relative_to(tmp_path / "again") for p in (tmp_path / "again").rglob("*.*")}
-    for name in names:
-        assert (site / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    """Here of one paper; all pages take seconds."""
+
+    def others(_: str, names: list[str]) -> list[str]:
+        return [one for one in names if "-" in one and not one.startswith("dom-")]
+
+    shutil.copytree(RESULTS, tmp_path / "results", ignore=others)
+    made = [build(tmp_path / name, results=tmp_path / "results").parent for name in ("one", "two")]
+    one, two = (
+        {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        for site in made
+    )
+    assert Path("table-dom-table1.html") in one
+    assert one == two
 
 
 def test_the_folder_is_replaced_only_if_it_is_a_site(

@@ -228,6 +228,7 @@ def test_the_command_signs_off(
     assert (results / "verify.csv").read_text(encoding="utf-8").startswith(first)
     rows = pd.read_csv(results / "verify.csv", dtype=str, keep_default_na=False)
     assert rows["result"].tolist() == [SAME, SAME, DIFFERENT]
+    assert rows[["units", "points"]].to_numpy().tolist() == [["3", "1"]] * 3
     assert set(rows["commit"]) == {"abc"}
     assert rows["seed"].tolist() == ["0", "0", "3"]
     assert (rows["packages"].str.contains("numpy ")).all()
