@@ -26,6 +26,7 @@ from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.tables.scoring import choose_points, numbers_at
+from omtl.util.errors import UserError
 
 DIGITS = 10
 """Significant digits of the numbers in ``results/board``."""
@@ -126,6 +127,17 @@ class BoardPlan:
         if len(self.networks) < 2 or not AlgorithmSpec.named(name).networked:
             return [name]
         return [f"{name}@{network}" for network in self.networks]
+
+    @property
+    def only_entrant(self) -> str:
+        """The one learner of a submission; UserError if it enters on several networks."""
+        first, *others = self.entrants
+        if others:
+            raise UserError(
+                f"board {self.board} plays this learner on several networks, for which there are "
+                "no submissions; choose a board with one network"
+            )
+        return first
 
     @property
     def networks(self) -> list[str]:

@@ -152,7 +152,8 @@ def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) ->
 
 def called(kind: Any) -> str:
     """Return what a mapping of a kind is called: ``table``, ``row``."""
-    return re.sub("^Composed|Description$|Spec$", "", kind.__name__).lower()
+    name = re.sub("^Composed|Description$|Spec$", "", kind.__name__)
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 class Keys(NamedTuple):

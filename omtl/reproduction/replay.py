@@ -449,7 +449,7 @@ def _replayed_number(
     row: Mapping[str, Any], repeat: int, board: BoardPlan, process: Apart
 ) -> Replay:
     """Return what came of playing one number again; it is outdated if its stream has changed."""
-    [name] = board.entrants
+    name = board.only_entrant
     dataset, experiment = row["dataset"], board.experiment(row["dataset"], name)
     first, unit = (experiment.unit(board.seed, one) for one in (0, repeat))
     data = load_prepared(first.dataset, first.seed, first.draw).sha256

@@ -212,13 +212,13 @@ def replayed_submission(
     UserError
         If the learner fails on a data set, and not for missing data.
     """
-    [name] = board.entrants
+    name = board.only_entrant
     store = store or Store.default()
     outcome = board.play(store, parallel)
     broken = [one.reason for one in outcome.failed.values() if not one.missing_data]
     if broken:
         raise UserError(broken[0])
-    found = board_cells(board, store, outcome).drop(columns=[SECONDS, "bytes"])
+    found = board_cells(board, store, outcome).drop(columns=[SECONDS, "bytes", *board.more])
     content = {
         "format": FORMAT,
         "learner": name,
