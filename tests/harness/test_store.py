@@ -289,7 +289,7 @@ def test_killed_runs_go_on_and_end_with_the_same_answer(tmp_path: Path) -> None:
     around["OMTL_HOME"] = str(home)
     moments = random.Random(5)
     stored = 0
-    for trial in range(6):
+    for trial in range(4):
         process = subprocess.Popen(
             [sys.executable, *RUN],
             cwd=ROOT,

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Generator, Iterator
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -266,7 +265,10 @@ def learner_classes() -> list[type]:
 
 
 def variants() -> Iterator[Any]:
-    """Yield an instance of every learner, in every combination of its switches."""
+    """Yield an instance of every learner, with each of its switches alone, with all, and none.
+
+    The references are compared in all combinations.
+    """
     for each in learner_classes():
         switches = [
             name for name in each._fields if each._field_defaults.get(name) in (True, False)
@@ -277,8 +279,9 @@ def variants() -> Iterator[Any]:
             for name in each._fields
             if name not in each._field_defaults
         }
-        for values in product([False, True], repeat=len(switches)):
-            yield each(**needed, **dict(zip(switches, values, strict=True)))
+        on = [(), *((name,) for name in switches), tuple(switches)]
+        for names in dict.fromkeys(on):
+            yield each(**needed, **{name: name in names for name in switches})
 
 
 VARIANTS = list(variants())

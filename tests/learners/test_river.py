@@ -59,7 +59,10 @@ def checks(model: MultiTask) -> set[str]:
     return run
 
 
-@pytest.mark.parametrize("name", ["PassiveAggressive", "ROMPGD", "DOM1", "AKLO"])
+DEEP = [pytest.param(name, marks=pytest.mark.deep) for name in ("ROMPGD", "AKLO")]
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressive", "DOM1", *DEEP])
 def test_river_checks(name: str) -> None:
     """river's own suite: all pass, none is skipped."""
     model = MultiTask(ESTIMATORS[name]())
