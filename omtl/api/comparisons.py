@@ -131,7 +131,7 @@ class Comparison(DisplayedResult):
         lacking = [f"{row.label} on {row.dataset}: {row.why}" for row in each_cell(rows) if row.why]
         outcomes = (
             f"win, tie and loss are {mine.label}'s: a tie is within "
-            f"{100 * REGION:.0f} %, and undecided where the 95 % interval of the ratio reaches "
+            f"{100 * REGION:.0f}%, and undecided where the 95% interval of the ratio reaches "
             "over a border"
         )
         warnings = [

@@ -170,7 +170,7 @@ def run(
     --------
     >>> import omtl
     >>> omtl.run("dataset.options.n_examples=50", algorithm="pa", repeats=2, reading="dom/as_read")
-    PA, Synthetic: error 37.89 ± 0.79 % (2 repeats, reading as_read, progressive: {'C': 0.01})
+    PA, Synthetic: error 37.89 ± 0.79% (2 repeats, reading as_read, progressive: {'C': 0.01})
     """
     choices |= {"algorithm": algorithm, "dataset": dataset}
     return Run(

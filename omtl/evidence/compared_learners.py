@@ -264,7 +264,7 @@ def _spread(values: np.ndarray | None) -> dict[str, Any]:
 
 def comparison_notes(rows: pd.DataFrame) -> list[str]:
     """Return what a reader must know before believing a comparison, a sentence each."""
-    notes = ["intervals are at 95 % each; p is corrected for all comparisons (Holm)"]
+    notes = ["intervals are at 95% each; p is corrected for all comparisons (Holm)"]
     if pulled := rows.attrs.get("pulled"):
         notes.append(f"some of the numbers were {pulled}")
     if rows["repeats_are_of"].iloc[0] == ONE_DATA_SET:

@@ -159,7 +159,7 @@ def comparison_latex(rows: pd.DataFrame, config: ComposedRun) -> str:
         f"{metric.name[0].upper()}{metric.name[1:]}{unit}: mean ± standard deviation of "
         f"{config.repeats} repeats{many}; hyper-parameters chosen by "
         f"{config.selection.name}. Bold: the best mean of a column. Underlined: a tie with "
-        f"it, within {100 * REGION:.0f} % (95 % interval of the paired ratio). Win, tie, loss: of "
+        f"it, within {100 * REGION:.0f}% (95% interval of the paired ratio). Win, tie, loss: of "
         f"{mine_in(rows).label} beside the algorithm, in numbers of data sets; the rest are "
         "undecided."
     )

@@ -152,7 +152,8 @@ def line(record: Mapping[str, Any]) -> str:
         else:
             values = metric["values"]
             std = np.std(values, ddof=1) if len(values) > 1 else ""
-            numbers.append(f"{name} {shown(name, np.mean(values), std)} {metric['unit']}".strip())
+            unit = metric["unit"] if metric["unit"] in ("", "%") else f" {metric['unit']}"
+            numbers.append(f"{name} {shown(name, np.mean(values), std)}{unit}")
     point = params[0] if all(each == params[0] for each in params) else "by repeat"
     return (
         f"{config['algorithm']['label']}{network}, {config['dataset']['label']}: "

@@ -114,7 +114,7 @@ def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() ->
     )
     difference = found[:, 1] - found[:, 0]
     error = difference.std(ddof=1) / np.sqrt(20)
-    assert difference.mean() + 3.9 * error < 0.0  # Student's t, 99.9 %, 19 degrees of freedom
+    assert difference.mean() + 3.9 * error < 0.0  # Student's t, 99.9%, 19 degrees of freedom
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.001])

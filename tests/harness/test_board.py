@@ -64,7 +64,7 @@ def test_battles() -> None:
 
 
 def test_battles_of_numbers_of_which_the_higher_is_better() -> None:
-    """They come with a minus: 0.85 and 0.89 are within 5 % of each other, 0.85 and 0.90 not."""
+    """They come with a minus: 0.85 and 0.89 are within 5% of each other, 0.85 and 0.90 not."""
     areas = -np.array([[0.85, 0.85, np.nan], [0.89, 0.90, 1.0]])
     assert won(areas, 0.05)[:2, 0, 1].tolist() == [0.5, 0.0]
     assert won(areas, 0.05)[:2, 1, 0].tolist() == [0.5, 1.0]

@@ -226,7 +226,7 @@ def test_a_point_that_diverges_is_left() -> None:
 
 
 def test_bound_on_the_rest_holds_for_all_numbers_of_plays_at_once() -> None:
-    """Of 2,000 runs, whose deviation is unknown, at most 5 % leave it anywhere on their way."""
+    """Of 2,000 runs, whose deviation is unknown, at most 5% leave it anywhere on their way."""
     rng, total, left = np.random.default_rng(0), 40, 0
     for _ in range(2000):
         numbers = rng.normal(size=total)
@@ -274,7 +274,7 @@ def seen_so_far(cells: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
 
 @pytest.mark.repository
 def test_verdicts_agree_with_those_of_all_published_repeats() -> None:
-    """In at least 98 % of the cells, after a shuffle of each cell's repeats; it saves a third."""
+    """In at least 98% of the cells, after a shuffle of each cell's repeats; it saves a third."""
     rng, cells = np.random.default_rng(1), published_cells()
     cells["value"] = cells["value"].map(rng.permutation)
     in_all = cells["value"].map(len)

@@ -158,7 +158,7 @@ ROWS = pd.concat(
 
 
 def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
-    """Within 5 % is a tie, whatever a test of significance says."""
+    """Within 5% is a tie, whatever a test of significance says."""
     counts = count_outcomes(ROWS)
     assert counts.loc["near"].to_dict() == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
     assert counts.loc["far"].to_dict() == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}

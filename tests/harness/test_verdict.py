@@ -68,7 +68,7 @@ cases = st.fixed_dictionaries(
 
 
 def test_a_printed_zero_has_no_share() -> None:
-    """A difference from it is infinitely many of it, and within 10 % only if there is none."""
+    """A difference from it is infinitely many of it, and within 10% only if there is none."""
     share = shares_of_scale(np.array([-1.0, 0.0, 1.0]), np.zeros(3))
     assert share.tolist() == [-math.inf, 0.0, math.inf]
     assert verdict_words(share).tolist() == [OFF, MATCH, OFF]

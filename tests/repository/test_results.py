@@ -138,7 +138,7 @@ def distances(ours: np.ndarray, printed: np.ndarray, metric: str) -> np.ndarray:
 
 
 def perfect_reading(cells: pd.DataFrame) -> float:
-    """Return how many cells come within 10 % of a print by us, on average over 2,000 prints."""
+    """Return how many cells come within 10% of a print by us, on average over 2,000 prints."""
     rng, found = np.random.default_rng(7), 0.0
     for row in cells.to_dict("records"):
         values = row["values"]
@@ -152,7 +152,7 @@ def perfect_reading(cells: pd.DataFrame) -> float:
 
 
 def permuted(cells: pd.DataFrame) -> float:
-    """Return how many cells come within 10 % of permuted rows on average.
+    """Return how many cells come within 10% of permuted rows on average.
 
     Each row meets each other row of its data set, and itself, equally often.
     """
