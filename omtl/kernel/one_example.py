@@ -153,6 +153,8 @@ def one_sparse(box, indices, values, square_norm, label, task, node):
 def _one(stream, rows, square_norm, label, task, node):
     if not square_norm < np.inf:
         raise ValueError("not finite")
+    if task >= stream.feed.clock.last_met.size:
+        raise ValueError("a task that is not known")
     one = stream.one
     one.y[0] = label
     one.task[0] = task
@@ -166,7 +168,11 @@ def _one(stream, rows, square_norm, label, task, node):
 @loop
 def many(box, batch, learns, ends, scores):
     """Process a batch (`omtl.kernel.loop.follow_slowly`)."""
-    follow_inlined(contents(box).feed, batch, learns, ends, scores)
+    feed = contents(box).feed
+    for k in batch.task:
+        if k >= feed.clock.last_met.size:
+            raise ValueError("a task that is not known")
+    follow_inlined(feed, batch, learns, ends, scores)
 
 
 VECTOR, INDICES = types.float64[::1], types.int32[::1]
@@ -176,8 +182,9 @@ EXAMPLE = (types.float64, types.int64, types.int64)
 class Engine:
     """The box of one stream, and the compiled functions that continue it.
 
-    It belongs to its arrays: a stream with new arrays gets a new engine, and must outlive the
-    functions. These do not check the types of arrays: the caller must.
+    It belongs to its arrays: a stream with new arrays gets a new engine. The functions keep it
+    alive, and refuse tasks that it does not know; they do not check the types of arrays: the caller
+    must.
 
     Parameters
     ----------
@@ -187,7 +194,7 @@ class Engine:
     """
 
     def __init__(self, feed: Feed, n_features: int, is_sparse: bool) -> None:
-        self.n_features, self.is_sparse = n_features, is_sparse
+        self.feed, self.n_features, self.is_sparse = feed, n_features, is_sparse
         rows: Rows = DenseRows(np.zeros((1, n_features)))
         if is_sparse:
             rows = SparseRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
@@ -212,14 +219,20 @@ class Engine:
         row = (INDICES, VECTOR, types.float64) if self.is_sparse else (VECTOR,)
         function = one_sparse if self.is_sparse else one_dense
         entry = function.entry(self._classes, (self._kind, *row, *EXAMPLE))
-        return partial(entry, self._memory.ctypes.data)
+        return self._bound(entry)
 
     @cached_property
     def many(self) -> Callable[..., None]:
         """The function for a batch: as `omtl.kernel.loop.follow_slowly`, without the feed."""
         flags = (types.boolean, types.boolean)
         kinds = (self._kind, typeof(self._stream.one), *flags, VECTOR)
-        return partial(many.entry(self._classes, kinds), self._memory.ctypes.data)
+        return self._bound(many.entry(self._classes, kinds))
+
+    def _bound(self, entry: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function with the address of the box, which has to be there as long as it."""
+        function = partial(entry, self._memory.ctypes.data)
+        function.engine = self  # type: ignore[attr-defined]
+        return function
 
     def knows_norms(self) -> bool:
         """Whether the norms computed here are bit-identical to those of arrays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from omtl.sklearn.states import arrays_of, each_array
 if TYPE_CHECKING:
     from omtl.sklearn.base import MultiTaskClassifier
     from omtl.sklearn.stream import TaskStream
+
+_GROWING = threading.Lock()
+"""So that threads which add tasks to one stream leave arrays of the same size."""
 
 
 def new_tasks(stream: TaskStream, given: TaskCodes) -> dict[int, Hashable]:
@@ -46,24 +50,26 @@ def with_task(stream: MultiTaskClassifier, task: Hashable) -> MultiTaskClassifie
 
 def add_task(stream: TaskStream, label: Hashable) -> None:
     """Add a task that is new; the arrays of the stream are replaced, and none is changed."""
-    n_tasks = len(stream.tasks_) + 1
-    shape = larger_shape(stream, n_tasks)
-    stream._state = grown_state(stream, shape)
-    clock = each_array(stream._clock, lambda _, array: array.copy())
-    stream._clock = clock._replace(last_met=np.append(clock.last_met, -1))
-    if stream._holds:
-        stream._window = with_room(stream._window, 2 * n_tasks + 1, stream._room)
-    stream._shape = shape
-    stream._number_tasks((*stream.tasks_, label))
-    stream._forget_engine()
+    with _GROWING:
+        n_tasks = len(stream.tasks_) + 1
+        shape = larger_shape(stream, n_tasks)
+        stream._state = grown_state(stream, shape)
+        clock = each_array(stream._clock, lambda _, array: array.copy())
+        stream._clock = clock._replace(last_met=np.append(clock.last_met, -1))
+        if stream._holds:
+            stream._window = with_room(stream._window, 2 * n_tasks + 1, stream._room)
+        stream._shape = shape
+        stream._number_tasks((*stream.tasks_, label))
+        stream._forget_engine()
 
 
 def grow_features(stream: TaskStream, n_features: int) -> None:
     """Add features up to this number, which no example has had yet; for sparse rows only."""
-    shape = stream._shape._replace(n_features=n_features)
-    stream._state = grown_state(stream, shape)
-    stream._forget_engine()
-    stream._shape, stream.n_features_in_ = shape, n_features
+    with _GROWING:
+        shape = stream._shape._replace(n_features=n_features)
+        stream._state = grown_state(stream, shape)
+        stream._forget_engine()
+        stream._shape, stream.n_features_in_ = shape, n_features
 
 
 def larger_shape(stream: TaskStream, n_tasks: int) -> Shape:

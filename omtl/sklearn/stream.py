@@ -315,10 +315,12 @@ class TaskStream(BaseEstimator):
         self._forget_engine()
 
     def _compiled(self) -> Engine:
-        """Return the compiled code for the arrays of the stream."""
-        if "_engine" not in vars(self):
-            self._engine = Engine(self._feed(), self.n_features_in_, self._shape.sparse)
-        return self._engine
+        """Return the compiled code for the arrays that the stream has now."""
+        found: Engine | None = getattr(self, "_engine", None)
+        if found is None or found.feed.state is not self._state:
+            found = Engine(self._feed(), self.n_features_in_, self._shape.sparse)
+            self._engine = found
+        return found
 
     def _forget_engine(self) -> None:
         """Drop the compiled code for arrays that the stream no longer uses."""
