@@ -44,7 +44,7 @@ class Summary:
 
     def __str__(self) -> str:
         """Return the summary as text: a line for each paper and reading, then what is not in it."""
-        rows = [HEADS]
+        rows: list[tuple[str, ...]] = [HEADS]
         for (paper, reading), counts in sorted(self.counts.items(), key=_in_order):
             made = f"{counts[DRAWN]} of {counts[FIGURES]} drawn" if counts[FIGURES] else ""
             cells = tally_text(counts, VERDICTS)

@@ -369,8 +369,8 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
             raise AttributeError(f"coef_: this {type(self).__name__} {why}")
         found = np.empty((len(self.tasks_), self.n_features_in_))
         for begin in range(0, self.n_features_in_, PROBED_AT_ONCE):
-            unit = sparse.eye_array(PROBED_AT_ONCE, self.n_features_in_, k=begin, format="csr")
-            unit = unit[: self.n_features_in_ - begin]
+            rows = sparse.eye_array(PROBED_AT_ONCE, self.n_features_in_, k=begin, format="csr")
+            unit: Any = sparse.csr_array(rows)[: self.n_features_in_ - begin]
             X = unit if self._shape.sparse else unit.toarray()
             for k, name in enumerate(self.tasks_):
                 probed = self.decision_function(X, [name] * X.shape[0])

@@ -127,8 +127,8 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         if len(X.shape) != 2:
             raise ValueError(f"X must have two axes, but has shape {X.shape}")
         place, n_columns = self._place(X), int(X.shape[1])
-        task = _safe_indexing(X, place, axis=1)
-        rest = _safe_indexing(X, [k for k in range(n_columns) if k != place], axis=1)
+        task: Any = _safe_indexing(X, place, axis=1)
+        rest: Any = _safe_indexing(X, [k for k in range(n_columns) if k != place], axis=1)
         if is_frame:
             return rest, task.to_list()
         if sparse.issparse(X):
