@@ -212,7 +212,7 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
     stored: list[Result] = []
     hashes = [cell.data_sha256]
     if run is None:
-        stored = [result for unit in units if (result := request.store.load(unit)) is not None]
+        stored = request.store.stored(units)
         hashes = sorted({result.facts["data_sha256"] for result in stored})
     hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
     for result in stored:

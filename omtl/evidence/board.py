@@ -327,9 +327,10 @@ def numbers_sent(board: BoardPlan, unit: Unit) -> float:
     n_tasks, n_features = len(setting.tasks.names), setting.tasks.X.shape[1]
     others = setting.mixing - np.diag(np.diag(setting.mixing))
     links = np.count_nonzero(others) if unit.network else n_tasks
-    sizes = pd.DataFrame({"tasks": [n_tasks], "features": [n_features]})
-    each: Any = sizes.eval(f"0 * tasks + {sends.get(unit.algorithm.name, sends['others'])}")
-    return float(links * each.item())
+    formula = str(sends.get(unit.algorithm.name, sends["others"]))
+    sizes = {"tasks": n_tasks, "features": n_features}
+    each: Any = pd.eval(formula, local_dict=sizes, global_dict={})
+    return float(links * each)
 
 
 def state_bytes(unit: Unit) -> int:

@@ -153,7 +153,7 @@ def play_learners(
     outcome = run_units([*chain(*units)], store, resolve_jobs(composed.parallel))
     rows = []
     for name, experiment, asked in zip(specs, experiments, units, strict=True):
-        results = [result for unit in asked if (result := store.load(unit)) is not None]
+        results = store.stored(asked)
         if len(results) < len(asked):
             found = {"why": why_lacking(asked, len(results), outcome.failed)}
         else:

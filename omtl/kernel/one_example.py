@@ -153,26 +153,28 @@ def one_sparse(box, indices, values, square_norm, label, task, node):
 def _one(stream, rows, square_norm, label, task, node):
     if not square_norm < np.inf:
         raise ValueError("not finite")
-    if task >= stream.feed.clock.last_met.size:
-        raise ValueError("a task that is not known")
     one = stream.one
     one.y[0] = label
     one.task[0] = task
     one.node[0] = node
     one.square_norm[0] = square_norm
     batch = Batch(rows, one.y, one.task, one.node, one.square_norm)
-    follow_inlined(stream.feed, batch, label != 0.0, False, stream.score)
+    _follow_known(stream.feed, batch, label != 0.0, False, stream.score)
     return stream.score[0]
+
+
+@inlined
+def _follow_known(feed, batch, learns, ends, scores):
+    for k in batch.task:
+        if k >= feed.clock.last_met.size:
+            raise ValueError("a task that is not known")
+    follow_inlined(feed, batch, learns, ends, scores)
 
 
 @loop
 def many(box, batch, learns, ends, scores):
     """Process a batch (`omtl.kernel.loop.follow_slowly`)."""
-    feed = contents(box).feed
-    for k in batch.task:
-        if k >= feed.clock.last_met.size:
-            raise ValueError("a task that is not known")
-    follow_inlined(feed, batch, learns, ends, scores)
+    _follow_known(contents(box).feed, batch, learns, ends, scores)
 
 
 VECTOR, INDICES = types.float64[::1], types.int32[::1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -203,8 +203,13 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     UserError
         If the protocol does not fit the data.
     """
-    protocol = setting.protocol
-    parts = split_parts(setting)
+    return play_parts(learners, split_parts(setting), setting.protocol)
+
+
+def play_parts(
+    learners: Iterable[Any], parts: Sequence[HeldOutPart], protocol: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Play each learner on the parts of a repeat (`split_parts`); return as `play_grid`."""
     tests, validates = MEASURES[protocol["test_by"]], MEASURES[protocol["validate_by"]]
     whole, *rest = parts
     records: list[dict[str, Any]] = []

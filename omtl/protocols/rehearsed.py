@@ -29,7 +29,7 @@ from omtl.kernel.play import Trace, new_trace
 from omtl.kernel.rules import Shape
 from omtl.learners.lifelong import AKLO, Knowledge
 from omtl.protocols import cumulative
-from omtl.protocols.setting import Setting, by_learner, counts_of
+from omtl.protocols.setting import Setting, by_learner, counts_of, starts_of_tasks
 from omtl.util.errors import UserError
 
 NEEDS = cumulative.NEEDS
@@ -105,12 +105,7 @@ def rehearse(
         If the tasks alternate.
     """
     task = examples.task[stream.example]
-    begins = np.flatnonzero(np.diff(task, prepend=-1))
-    if np.unique(task).size < begins.size:
-        raise UserError(
-            "protocol: a base is rehearsed where tasks come one after the other; "
-            "choose stream=lifelong"
-        )
+    begins = starts_of_tasks(task, "a base is rehearsed")
     state = learner.new_state(
         shape._replace(n_tasks=shape.n_tasks + 1, n_examples=(*shape.n_examples, 0))
     )

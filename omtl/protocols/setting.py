@@ -161,6 +161,22 @@ def refuse_scaled(setting: Setting) -> None:
         )
 
 
+def starts_of_tasks(task: np.ndarray, done: str) -> np.ndarray:
+    """Return where each task of a stream begins, from the tasks of its events.
+
+    Raises
+    ------
+    UserError
+        If the tasks alternate, with what is `done` where they do not.
+    """
+    starts = np.flatnonzero(np.diff(task, prepend=-1))
+    if np.unique(task).size < starts.size:
+        raise UserError(
+            f"protocol: {done} where tasks come one after the other; choose stream=lifelong"
+        )
+    return starts
+
+
 def counts_of(shape: Shape, stream: Stream) -> dict[str, np.ndarray]:
     """Return ``examples``, by task, and ``seen``: how many come up to each checkpoint."""
     return {"examples": np.array(shape.n_examples), "seen": stream.start[stream.checkpoint]}

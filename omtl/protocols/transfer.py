@@ -22,11 +22,9 @@ import numpy as np
 from omtl.data.streams import one_by_one
 from omtl.kernel.loop import run
 from omtl.kernel.play import new_trace
-from omtl.protocols import heldout
 from omtl.protocols.heldout import NEEDS as NEEDS
-from omtl.protocols.heldout import HeldOutPart, area_of_each, scores_of, split_parts
-from omtl.protocols.setting import Setting, by_learner
-from omtl.util.errors import UserError
+from omtl.protocols.heldout import HeldOutPart, area_of_each, play_parts, scores_of, split_parts
+from omtl.protocols.setting import Setting, by_learner, starts_of_tasks
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -44,9 +42,9 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If the protocol does not fit the data, or tasks alternate in the stream.
     """
     learners = list(learners)
-    arrays = heldout.play_grid(learners, setting)
-    whole = split_parts(setting)[0]
-    return arrays | by_learner([transfer(learner, whole) for learner in learners])
+    parts = split_parts(setting)
+    arrays = play_parts(learners, parts, setting.protocol)
+    return arrays | by_learner([transfer(learner, parts[0]) for learner in learners])
 
 
 def transfer(learner: Any, part: HeldOutPart) -> dict[str, np.ndarray]:
@@ -57,12 +55,7 @@ def transfer(learner: Any, part: HeldOutPart) -> dict[str, np.ndarray]:
     """
     examples, stream = part.examples, part.stream
     task, n_tasks = examples.task[stream.example], part.shape.n_tasks
-    begins = np.flatnonzero(np.diff(task, prepend=-1))
-    if np.unique(task).size < begins.size:
-        raise UserError(
-            "protocol: transfer is measured where tasks come one after the other; "
-            "choose stream=lifelong"
-        )
+    begins = starts_of_tasks(task, "transfer is measured")
 
     def area(state: Any, k: np.intp | int) -> float:
         scored = replace(part, held_out=part.held_out[part.task == k])
