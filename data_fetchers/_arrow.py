@@ -10,7 +10,14 @@ import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 
-from data_fetchers._columns import TIMES, VALUES, ParsedTable, checked_names, no_numbers, some
+from data_fetchers._columns import (
+    TIMES,
+    VALUES,
+    ParsedTable,
+    checked_names,
+    feature_columns,
+    no_numbers,
+)
 from omtl.util.errors import UserError
 
 NUMBERS = (
@@ -27,21 +34,10 @@ def _columns(
     table: pyarrow.Table, label: str, task: str, features: Sequence[str] | None
 ) -> ParsedTable:
     """Return the columns of a table, after checking that they exist and are numeric."""
-    names, said = table.column_names, (label, task)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UserError(f"column {twice[0]!r} is there twice; rename one")
-    lacking = [name for name in (*said, *(features or ())) if name not in names]
-    if lacking:
-        raise UserError(f"no column {lacking[0]!r}; there are {some(names)}")
-    used = list(features) if features else [n for n in names if n not in said]
-    if not used:
-        raise UserError("it has no column of features")
+    used = feature_columns(table.column_names, label, task, features)
     if not table.num_rows:
         raise UserError("it has no row")
     for name in used:
-        if name in said:
-            raise UserError(f"column {name!r} is the label or the task; leave it out of features")
         _check_numeric(name, table[name])
     columns = [table[name].to_pandas().to_numpy(np.float64) for name in used]
     labels = table[label].to_pylist()

@@ -51,6 +51,34 @@ class ParsedTable:
     features: Sequence[str] | range
 
 
+def feature_columns(
+    names: Sequence[Any], label: Any, task: Any, features: Sequence[Any] | None
+) -> list[Any]:
+    """Return the columns of features: those that are asked for, or all but label and task.
+
+    Raises
+    ------
+    UserError
+        If a column is lacking, is there twice, or is asked for as two of label, task and feature.
+    """
+    if label == task:
+        raise UserError(f"column {label!r} cannot be both the label and the task")
+    there = Counter(names)
+    twice = [name for name, count in there.items() if count > 1]
+    if twice:
+        raise UserError(f"column {twice[0]!r} is there twice; rename one")
+    lacking = [name for name in (label, task, *(features or ())) if name not in there]
+    if lacking:
+        raise UserError(f"no column {lacking[0]!r}; there are {some([*map(str, names)])}")
+    said = [name for name in features or () if name in (label, task)]
+    if said:
+        raise UserError(f"column {said[0]!r} is the label or the task; leave it out of features")
+    used = list(features) if features else [name for name in names if name not in (label, task)]
+    if not used:
+        raise UserError("there is no column of features")
+    return used
+
+
 TIMES = "write times as numbers, such as days since the first"
 """What to do about a column of times."""
 

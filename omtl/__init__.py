@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
 
     if name in declared_entries():
         return getattr(importlib.import_module("omtl.sklearn"), name)
-    raise AttributeError(f"module 'omtl' has no attribute {name!r}")
+    raise AttributeError(f"module 'omtl' has no attribute {name!r}; dir(omtl) lists what it has")
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from data_fetchers._columns import TIMES, VALUES, no_numbers, text_of_tasks
+from data_fetchers._columns import TIMES, VALUES, feature_columns, no_numbers, text_of_tasks
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.playing import load_tasks
@@ -289,13 +289,7 @@ def from_frame(
     >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
     <DataSet clinics: 4 examples, 1 features, 2 tasks>
     """
-    used = [column for column in frame if column not in (label, task)]
-    used = used if features is None else list(features)
-    for column in (label, task, *used):
-        if column not in frame:
-            raise UserError(
-                f"the frame has no column {column!r}; it has {', '.join(map(str, frame))}"
-            )
+    used = feature_columns(list(frame), label, task, features)
     tasks = frame[task].astype(object).where(frame[task].notna(), None)
     arrays = {
         "X": np.column_stack([_numbers(str(column), frame[column]) for column in used]),

@@ -14,6 +14,7 @@ from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import options
+from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
 from omtl.reproduction.board import BoardResult, from_results, make_board, write_board
 from omtl.util import user_folder
@@ -117,6 +118,9 @@ def planned_board(
         If there is no such learner, data set or board.
     """
     user_folder.find()
+    if repeats is not None:
+        refuse_unfit("repeats", repeats, POSITIVE)
+    refuse_unfit("seed", seed, NOT_NEGATIVE)
     known = {group: options(group) for group in ("algorithm", "dataset", "board")}
     return BoardPlan(
         board=known_name("board", board, known["board"]),

@@ -8,6 +8,7 @@ from omtl.api.names import known_name
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, options, resolve_jobs
 from omtl.experiment.descriptions import CLOSEST
+from omtl.experiment.schema import choose
 from omtl.tables.request import Request
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -47,9 +48,11 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
     Raises
     ------
     UserError
-        If there is no such option.
+        If there is no such option, or a number is out of range.
     """
     user_folder.find()
+    for name in given:
+        choose("option", name, list(RequestOptions.__annotations__))
     selection, search = given.get("selection"), given.get("search")
     known = {name.rpartition("/")[2] if "/" in name else name for name in options("reading")}
     reading = given.get("reading") or CLOSEST

@@ -33,6 +33,7 @@ from omtl.experiment.schema import (
     typed_mapping,
 )
 from omtl.experiment.specs import (
+    NOT_NEGATIVE,
     POSITIVE,
     SPECS,
     AlgorithmSpec,
@@ -345,7 +346,7 @@ class ComposedRun:
         where, known = f"protocol {self.protocol.name}", sorted(known_settings())
         check_names(where, ("setting", self.protocol.settings, known))
         refuse_unfit("repeats", self.repeats, POSITIVE)
-        refuse_unfit("seed", self.seed, (lambda n: n >= 0, "a whole number that is not negative"))
+        refuse_unfit("seed", self.seed, NOT_NEGATIVE)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:

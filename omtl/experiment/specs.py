@@ -30,6 +30,7 @@ Check = tuple[Callable[[Any], bool], str]
 """A check of a value, with its description."""
 
 POSITIVE: Check = (lambda n: type(n) is int and n > 0, "a positive whole number")
+NOT_NEGATIVE: Check = (lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
 SHARE: Check = (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
 
 

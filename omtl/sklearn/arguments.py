@@ -54,11 +54,13 @@ def task_labels(task: Any, what: str) -> list[Hashable]:
         raise ValueError(f"{what}={task!r} must be a sequence of labels, such as a list")
     listed = list(plain)
     try:
-        missing = any(label != label for label in set(listed))  # NaN
+        missing = any(label is None or label != label for label in set(listed))  # NaN
     except TypeError as fault:
-        raise ValueError(f"{what}: a label must be hashable, such as a string: {fault}") from None
+        raise ValueError(
+            f"{what}: a label must be hashable, such as a string, and not missing: {fault}"
+        ) from None
     if missing:
-        raise ValueError(f"{what}: a label is NaN, which names no task")
+        raise ValueError(f"{what}: a label is NaN or None, which names no task")
     return listed
 
 

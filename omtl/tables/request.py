@@ -16,7 +16,7 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
-from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, SelectionSpec, refuse_unfit
 from omtl.tables import plan
 from omtl.util.errors import UserError
 
@@ -68,6 +68,12 @@ class Request:
     times: bool = False
     slow: bool = False
     search: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a number of repeats or a seed out of range; raise UserError."""
+        if self.repeats not in (None, AUTO):
+            refuse_unfit("repeats", self.repeats, POSITIVE)
+        refuse_unfit("seed", self.seed, NOT_NEGATIVE)
 
     def is_full(self, description: Description) -> bool:
         """Whether this is the run whose results are in git, by the table's own rule."""

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -135,6 +135,28 @@ def test_a_claim_is_explained_with_the_reason_why_it_fails() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"repeat": 2}, "no option 'repeat' .did you mean 'repeats'"),
+        ({"repeats": 0}, "repeats=0 must be"),
+        ({"repeats": 2.5}, "repeats=2.5 must be"),
+        ({"seed": -1}, "seed=-1 must be"),
+    ],
+)
+def test_a_wrong_option_is_refused_and_not_ignored(given: dict[str, Any], why: str) -> None:
+    for make in (
+        lambda: omtl.table("dom-table1", **given),
+        lambda: omtl.figure("dom-fig2", **given),
+        lambda: omtl.explain("dom-table1", "PA on Synthetic", **given),
+    ):
+        with pytest.raises(UserError, match=why):
+            make()
+    if "repeat" not in given:
+        with pytest.raises(UserError, match=why):
+            omtl.board(["pa", "pm"], ["random_walk"], **given)
+
+
 def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     table = omtl.table("DOM-Table1", cell="pa on synthetic", repeats=2)
     (row,) = table.frame.to_dict("records")
@@ -171,9 +193,13 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
         ({"label": "sick"}, "no column 'sick'"),
         ({"label": "age", "task": "clinic"}, "two different labels"),
         ({"label": "ill", "task": "site"}, "no column 'site'"),
+        ({"label": "ill", "task": "ill"}, "both the label and the task"),
+        ({"label": "ill", "task": "clinic", "features": ["age", "ill"]}, "leave it out of feat"),
     ]:
         with pytest.raises(UserError, match=why):
             datasets.from_frame(frame, **change)
+    with pytest.raises(UserError, match="'age' is there twice"):
+        datasets.from_frame(pd.concat([frame, frame["age"]], axis=1), label="ill", task="clinic")
     with pytest.raises(UserError, match="not a learner"):
         omtl.run(algorithm=object(), dataset="random_walk")
     with pytest.raises(UserError, match="a data set must be"):

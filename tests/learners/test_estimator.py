@@ -170,7 +170,7 @@ def test_a_stream_that_does_not_begin_leaves_the_last_one(as_lists: bool) -> Non
 def test_nan_is_no_task() -> None:
     """A missing label would be a task of its own."""
     X, y = np.ones((2, 3)), np.array([0, 1])
-    for task in (np.array([1.0, np.nan]), ["a", float("nan")]):
+    for task in (np.array([1.0, np.nan]), ["a", float("nan")], ["a", None]):
         with pytest.raises(ValueError, match="a label is NaN"):
             ROMPGD().fit(X, y, task)
 
