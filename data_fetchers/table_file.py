@@ -102,6 +102,8 @@ class Options:
         Names of tasks, in order; default: all, sorted (by number if all are whole numbers).
     one_class : {"refuse", "keep"}
         What to do with a task whose labels are all the same.
+    called : str, optional
+        What messages call the file; by default its path.
     """
 
     path: str
@@ -112,6 +114,7 @@ class Options:
     labels: Sequence[Any] = (-1, 1)
     tasks: Sequence[str] | None = None
     one_class: str = "refuse"
+    called: str | None = None
 
 
 def load(options: Options) -> TasksOfTable:
@@ -136,7 +139,7 @@ def load(options: Options) -> TasksOfTable:
         If the file cannot be read, or is not a valid table; the message says where the problem is
         and what to do.
     """
-    path, found = options.path, _found(options.path)
+    path, found = options.called or options.path, _found(options.path)
     kind = options.kind or SUFFIXES.get(found.suffix.lower())
     if kind not in READERS:
         raise UserError(
@@ -258,7 +261,7 @@ SUFFIXES = {
 
 def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
     """Return the tasks of parsed columns, after checking that they are not empty."""
-    path, X = options.path, parsed.X
+    path, X = options.called or options.path, parsed.X
     checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))
     if X.shape[0] == 0:
         raise UserError(f"{path}: it has no row")

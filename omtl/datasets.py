@@ -332,7 +332,7 @@ def _of_arrays(name: str, arrays: dict[str, Any], normalise: str, bias: bool) ->
         name=name,
         module="table_file",
         label=name,
-        options=Frozen({"path": str(path.absolute())}),
+        options=Frozen({"path": str(path.absolute()), "called": name}),
         normalise=normalise,
         bias=bias,
     )

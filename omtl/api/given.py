@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -78,7 +78,10 @@ def with_known_name(word: str) -> str:
 
 def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
     """Return an algorithm that chooses hyper-parameters from a grid."""
-    values = {name: list(given) for name, given in grid.items()}
+    values = {
+        name: list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+        for name, given in grid.items()
+    }
     fixed = {name: one for name, one in algorithm.fixed.items() if name not in values}
     return replace(algorithm, fixed=Frozen(fixed), grid=Frozen({**algorithm.grid, **values}))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, composed_run
+from omtl.api.given import Grid, algorithm_of, composed_run
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
-from omtl.experiment.composition import parsed
+from omtl.experiment.composition import parsed, same_on_networks
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util import user_folder
@@ -203,7 +204,7 @@ def sweep(
     Raises
     ------
     UserError
-        If an override is wrong, or all runs failed.
+        If an override is wrong, all runs failed, or no learner of a sweep of networks has one.
 
     Examples
     --------
@@ -220,6 +221,9 @@ def sweep(
         if value is not None
     }
     typed = [values_of(word) for word in overrides]
+    learners = [algorithm_of(one) for one in _swept("algorithm", several, typed)]
+    if note := same_on_networks(learners, _swept("network", several, typed)):
+        print(f"omtl: {note}", file=sys.stderr)
     records: dict[str, dict[str, Any]] = {}
     for number, given in enumerate(product(*several.values(), *typed)):
         chosen = dict(zip(several, given, strict=False))
@@ -230,6 +234,12 @@ def sweep(
     if len(failed) == len(records):
         raise UserError(failed[0])
     return Runs(records)
+
+
+def _swept(group: str, named: Mapping[str, Any], typed: Sequence[Sequence[str]]) -> list[Any]:
+    """Return what a sweep has of a group, by keyword and as overrides."""
+    words = [word.partition("=") for words in typed for word in words]
+    return [*named.get(group, ()), *(value for name, _, value in words if name == group)]
 
 
 def values_of(word: str) -> list[str]:

@@ -7,6 +7,7 @@ one, with everything of its module that it names.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import linecache
 import sys
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,7 @@ def written_class(kind: type) -> str:
     if not path.exists():
         write_whole(path, text)
     make_importable()
+    importlib.invalidate_caches()  # Python may have looked for the folder before it was made
     return f"{module}.{kind.__name__}"
 
 

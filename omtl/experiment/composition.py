@@ -302,8 +302,12 @@ def same_runs(overrides: Sequence[Override]) -> str:
     UserError
         If that is all that it would do.
     """
-    networks = _named("network", overrides)
     learners = [AlgorithmSpec.named(name) for name in _named("algorithm", overrides)]
+    return same_on_networks(learners, _named("network", overrides))
+
+
+def same_on_networks(learners: Sequence[AlgorithmSpec], networks: Sequence[str]) -> str:
+    """Return the note of `same_runs` for learners on networks; raise UserError as it does."""
     alone = [spec.label for spec in learners if not spec.networked]
     if len(networks) < 2 or not alone:
         return ""

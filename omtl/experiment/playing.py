@@ -200,9 +200,10 @@ def new_learner(algorithm: AlgorithmSpec, point: Mapping[str, Any]) -> Any:
         ) from fault
     wrong = [name for name in point if name not in kinds]
     if wrong:
+        known = ", ".join(kinds) or "none: annotate them, and make the class a @dataclass"
         raise UserError(
             f"algorithm {algorithm.name}: {', '.join(wrong)} is not a hyper-parameter; "
-            f"there are {', '.join(kinds)}"
+            f"there are {known}"
         )
     ours = learner.__module__.startswith("omtl.learners.")
     declared = getattr(declared_entries().get(learner.__name__) if ours else None, "values", {})

@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import omtl
 from omtl import datasets, results
 from omtl.ops import axpy, dot
 from omtl.sklearn.parameters import declared_entries
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
@@ -123,6 +125,25 @@ def test_a_sweep_marks_the_best_and_keeps_what_failed() -> None:
         omtl.sweep(small, algorithm=["stl"], **SMALL)
 
 
+def test_networks_are_not_swept_over_learners_without_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    small = "dataset.options.n_examples=20"
+    with pytest.raises(UserError, match="leave network out"):
+        omtl.sweep(small, "network=full,ring", algorithm="pm", **SMALL)
+    omtl.sweep(small, algorithm=["pm", "dom1"], network=["full", "ring"], **SMALL)
+    assert "PM: no learner on a network" in capsys.readouterr().err
+
+
+def test_a_class_is_found_where_python_looked_before_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    user_folder.make_importable()
+    assert find_spec("nothing_of_this_name") is None
+    assert omtl.check(Descent)
+
+
 def test_a_claim_is_explained_with_the_reason_why_it_fails() -> None:
     """By its id, beside the names of cells; under another reading with that reading's outcome."""
     facts = omtl.explain("rom-table2", "rom-ahead-of-all").facts
@@ -198,6 +219,8 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
     ]:
         with pytest.raises(UserError, match=why):
             datasets.from_frame(frame, **change)
+    with pytest.raises(UserError, match=r"^patients: .* y is of shape"):
+        datasets.from_arrays(np.eye(4), [1, -1], ["A"] * 4, name="patients")
     with pytest.raises(UserError, match="'age' is there twice"):
         datasets.from_frame(pd.concat([frame, frame["age"]], axis=1), label="ill", task="clinic")
     with pytest.raises(UserError, match="not a learner"):
