@@ -85,7 +85,7 @@ def data_set(name: str) -> DataSetModule:
         return one
     if added_module(name) is not None:
         return cast(DataSetModule, import_module(name))
-    raise UserError(f"There is no data set {name!r}: choose among {', '.join(data_set_names())}.")
+    raise UserError(f"no data set {name!r}; choose from {', '.join(data_set_names())}")
 
 
 def options_of(one: DataSetModule) -> Callable[..., Any]:

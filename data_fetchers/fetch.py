@@ -186,8 +186,8 @@ def _relative(dataset: str, path: str) -> PurePosixPath:
         or not PurePosixPath(path).parts
     ):
         raise UserError(
-            f"The file {path!r} of the data set {dataset!r} would leave its folder: give a plain "
-            "name for the data set and a relative path without '..' for the file."
+            f"the file {path!r} of the data set {dataset!r} would leave its folder; give a plain "
+            "name for the data set and a relative path without '..' for the file"
         )
     return relative
 
@@ -213,8 +213,8 @@ def _places(
         is_folder = "://" not in mirror
         if not is_folder and urlsplit(mirror).scheme not in ("http", "https"):
             raise UserError(
-                f"The mirror {mirror!r} is neither a folder nor an http(s) address: set "
-                "OMTL_DATA_MIRROR to one of these."
+                f"the mirror {mirror!r} is neither a folder nor an http(s) address; set "
+                "OMTL_DATA_MIRROR to one of these"
             )
         for gzipped in (False, True):
             path = f"{relative}.gz" if gzipped else str(relative)

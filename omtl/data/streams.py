@@ -99,8 +99,8 @@ class Classes:
     def y(self) -> np.ndarray:
         """Raise a UserError, because there are classes instead."""
         raise UserError(
-            f"The tasks {', '.join(self.names)} have classes instead of labels of -1 and +1: "
-            "choose another data set, or a learner of similarities."
+            f"the tasks {', '.join(self.names)} have classes instead of labels of -1 and +1; "
+            "choose another data set, or a learner of similarities"
         )
 
 

@@ -31,6 +31,8 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
     UserError
         If the file is neither a Python file nor a config, cannot be imported, or has no learner.
     """
+    if not file.is_file():
+        raise UserError(f"there is no file {file}; name the file of a learner or its config")
     if file.suffix == ".yaml":
         names = {path.resolve(): name for name, path in option_files("algorithm").items()}
         if file.resolve() not in names:
@@ -74,7 +76,7 @@ def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:
 
 
 def _imported(file: Path) -> Any:
-    if file.suffix != ".py" or not file.is_file():
+    if file.suffix != ".py":
         raise UserError(f"{file} is not a Python file; name the file of a learner, my_learner.py")
     if not file.stem.isidentifier():
         raise UserError(

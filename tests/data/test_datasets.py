@@ -130,7 +130,7 @@ def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> N
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"no data set 'mch': choose among .*mhc"):
+    with pytest.raises(UserError, match=r"no data set 'mch'; choose from .*mhc"):
         data_fetchers.load("mch")
     with pytest.raises(UserError, match="no data set 'mch'"):
         data_fetchers.fetch_all(["mch"])
