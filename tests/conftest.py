@@ -75,7 +75,7 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a site made from the results in this checkout."""
     output = tmp_path_factory.mktemp("site") / "public"
-    assert main(["report", "--output", str(output)]) == DONE
+    assert main(["report", "--to", str(output)]) == DONE
     return output
 
 

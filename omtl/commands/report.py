@@ -8,20 +8,20 @@ from omtl.commands._options import option, tell_written
 
 GROUP = "manage"
 HELP = "write all results as a website that opens without a server"
-EXAMPLES = ("report", "report --output public")
+EXAMPLES = ("report", "report --to public")
 OPTIONS = (
     option(
-        "--output",
+        "--to",
         type=Path,
         help="the folder to write; default: .omtl/site in a checkout, site elsewhere",
     ),
 )
 
 
-def run(output: Path | None) -> None:
+def run(to: Path | None) -> None:
     """Write the site and print the path of its front page."""
     from omtl.site.build import build
     from omtl.util.paths import CHECKOUT, home_folder
 
     default = home_folder() / "site" if CHECKOUT else Path("site")
-    tell_written([build(output or default)])
+    tell_written([build(to or default)])

@@ -29,7 +29,7 @@ from omtl.site.sources import Sources, comment_of, shown_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.tables.layout import LEGEND_OF_SURE, MARKS, mark_of
-from omtl.tables.published_results import SHOWN_READINGS
+from omtl.tables.published_results import SHOWN_OF_TABLES, SHOWN_READINGS
 from omtl.util.errors import UserError
 from omtl.util.host import commit
 from omtl.util.paths import results_to_read
@@ -83,6 +83,7 @@ def environment() -> Environment:
         "meaning": MEANING,
         "outcomes": OUTCOMES,
         "readings_of_all": SHOWN_READINGS,
+        "readings_of_tables": SHOWN_OF_TABLES,
         "comment_of": comment_of,
     }
     return made
@@ -233,11 +234,9 @@ def build(output: Path, results: Path | None = None, documentation: str = "") ->
         If the folder has other things in it, or cannot be written.
     """
     if output.exists() and not output.is_dir():
-        raise UserError(f"{output} is a file; name a folder for the site with --output")
+        raise UserError(f"{output} is a file; name a folder for the site with --to")
     if output.is_dir() and any(output.iterdir()) and not (output / MARKER).exists():
-        raise UserError(
-            f"{output} contains other files than a site; name a new folder with --output"
-        )
+        raise UserError(f"{output} contains other files than a site; name a new folder with --to")
     done, copied = pages(Sources(results or results_to_read()), documentation)
     place = output.resolve()  # beside which, not in which, a site is written before it takes it
     fresh, earlier = (place.with_name(f".{place.name}-{which}") for which in ("fresh", "earlier"))

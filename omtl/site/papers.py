@@ -12,7 +12,7 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.site.sources import Sources
 from omtl.site.text import inline, markdown_html, sections
-from omtl.tables.published_results import SHOWN_READINGS
+from omtl.tables.published_results import SHOWN_OF_TABLES, SHOWN_READINGS
 from omtl.util.screen import plural
 
 OPEN, IN_PART, CLOSED = "open", "in part", "not open"
@@ -61,7 +61,7 @@ def totals(tables: Rows) -> dict[str, Counter[str]]:
     views = [table["views"] for table in tables]
     return {
         reading: sum((each[reading]["published"] for each in views if reading in each), Counter())
-        for reading in SHOWN_READINGS
+        for reading in SHOWN_OF_TABLES
     }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import READINGS, by_reading, by_rule
+from omtl.experiment.descriptions import OF_TABLES, READINGS, by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import agreement_rows, trend_rows
@@ -208,13 +208,13 @@ def write_machine(
     return path
 
 
-SHOWN_READINGS = tuple(reversed(tuple(READINGS)))
-"""The standard readings in display order; others follow."""
+SHOWN_READINGS, SHOWN_OF_TABLES = tuple(reversed(tuple(READINGS))), tuple(reversed(OF_TABLES))
+"""The standard readings in display order, and those under which tables are made; others follow."""
 
 
 def ordered(readings: list[str]) -> list[str]:
     """Return unique readings, starting with those that all papers have."""
-    return [r for r in dict.fromkeys([*SHOWN_READINGS, *readings]) if r in readings]
+    return [r for r in dict.fromkeys([*SHOWN_OF_TABLES, *readings]) if r in readings]
 
 
 def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:

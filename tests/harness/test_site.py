@@ -199,8 +199,8 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.tex").write_text("of many years")
-    assert main(["report", "--output", str(other)]) == WRONG_USE
-    assert "name a new folder with --output" in capsys.readouterr().err
+    assert main(["report", "--to", str(other)]) == WRONG_USE
+    assert "name a new folder with --to" in capsys.readouterr().err
     assert (other / "thesis.tex").read_text() == "of many years"
     with pytest.raises(UserError, match="is a file"):
         build(other / "thesis.tex", results=tmp_path / "results")
