@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,11 +15,10 @@ from typing import Any
 
 import psutil
 import pytest
-from environments import Done, environment, python
 from miniature import SERIAL, small
 
 from omtl.compute import engine, exchange
-from omtl.compute.store import FILE, Store, StoredRow
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result
 from omtl.site import build as building
@@ -135,112 +133,25 @@ def killed(results: Path, output: Path, moment: float) -> None:
     os.waitpid(child, 0)
 
 
-def check_kills(results: Path, folder: Path, moments: list[float]) -> None:
-    """Kill builds over an earlier site, and build each again."""
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_a_site_survives_kills(results: Path, tmp_path: Path) -> None:
+    """Before and after each of the two moves that swap it with an earlier one, at any moment."""
     began = time.monotonic()
-    building.build(folder / "calm", results=results)
-    took, calm = time.monotonic() - began, files_of(folder / "calm")
-    output = folder / "site"
+    building.build(tmp_path / "calm", results=results)
+    took, calm = time.monotonic() - began, files_of(tmp_path / "calm")
+    output = tmp_path / "site"
     building.build(output, results=results)
     front = output / "index.html"
-    for moment in moments:
+    drawn = random.Random(1)
+    for moment in [-1, -2, *(took * drawn.random() for _ in range(30))]:
         front.write_text("earlier", encoding="utf-8")
-        killed(results, output, moment * took if moment >= 0.0 else moment)
-        there = output if output.exists() else folder / ".site-earlier"
+        killed(results, output, moment)
+        there = output if output.exists() else tmp_path / ".site-earlier"
         assert files_of(there) in (calm, {**calm, "index.html": b"earlier"})
         building.build(output, results=results)
         assert files_of(output) == calm
-        assert {path.name for path in folder.iterdir()} == {"calm", "results", "site"}
-
-
-@pytest.mark.deep
-def test_a_site_survives_kills_while_it_is_swapped(results: Path, tmp_path: Path) -> None:
-    """Before and after each of the two moves."""
-    check_kills(results, tmp_path, [-1, -2, 0.9])
-
-
-@pytest.mark.deep
-@pytest.mark.timeout(7200)
-def test_a_site_survives_two_hundred_kills(results: Path, tmp_path: Path) -> None:
-    drawn = random.Random(1)
-    check_kills(results, tmp_path, [drawn.choice([-1, -2, drawn.random()]) for _ in range(200)])
-
-
-SOURCE = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <sys/file.h>
-
-int flock(int file, int how) {  /* flock(2): NFS makes it a lock of fcntl, which writers only get */
-    int mode = fcntl(file, F_GETFL) & O_ACCMODE;
-    if ((how & LOCK_EX) && mode == O_RDONLY) { errno = EBADF; return -1; }
-    return ((int (*)(int, int)) dlsym(RTLD_NEXT, "flock"))(file, how);
-}
-
-#ifdef NO_LOCKS
-#define REPLACED(name) \\
-int name(int file, int command, ...) { \\
-    va_list more; \\
-    va_start(more, command); \\
-    void *value = va_arg(more, void *); \\
-    va_end(more); \\
-    if (command == F_SETLK || command == F_SETLKW) { errno = ENOLCK; return -1; } \\
-    return ((int (*)(int, int, ...)) dlsym(RTLD_NEXT, #name))(file, command, value); \\
-}
-REPLACED(fcntl)
-REPLACED(fcntl64)
-#endif
-"""
-"""A library that is loaded first: `flock` needs descriptors for writing; there may be no locks."""
-
-RUN = ["run", "algorithm=pm", "network=ring", "dataset.options.n_examples=20", "repeats=2"]
-
-
-# SQLite takes a lack of locks for a lock of another process, and waits for a minute.
-@pytest.fixture(scope="module", params=["flock", "none"])
-def disk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the library, named by what it does."""
-    if sys.platform != "linux" or not shutil.which("cc"):
-        pytest.skip("needs Linux and a compiler")
-    path = tmp_path_factory.mktemp("library") / f"{request.param}.so"
-    words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path), "-ldl"]
-    words += ["-DNO_LOCKS"] if request.param == "none" else []
-    subprocess.run(words, input=SOURCE, text=True, check=True)
-    return path
-
-
-def ran(home: Path, library: Path) -> Done:
-    """Run a command whose files are on such a disk."""
-    around = environment(home) | {"LD_PRELOAD": str(library)}
-    around |= {name: os.environ[name] for name in ("NUMBA_CACHE_DIR",) if name in os.environ}
-    return python("-m", "omtl", *RUN, status=None, cwd=home, env=around)
-
-
-@pytest.mark.deep
-@pytest.mark.timeout(300)
-def test_a_run_on_a_network_disk(disk: Path, tmp_path: Path) -> None:
-    """Without locks it names the disk; with those of NFS it works, also after a damaged byte."""
-    first = ran(tmp_path, disk)
-    assert "Traceback" not in first.stderr
-    if disk.stem == "none":
-        assert first.returncode == 2
-        assert f"{FILE} cannot be used" in first.stderr
-        assert "OMTL_HOME" in first.stderr
-        return
-    assert first.returncode == 0, first.stderr
-    path = tmp_path / "store" / FILE
-    content = bytearray(path.read_bytes())
-    at = content.index(b"data_sha256")
-    content[at] ^= 1
-    path.write_bytes(content)
-    again = ran(tmp_path, disk)
-    assert again.returncode == 0, again.stderr
-    assert "is damaged" in again.stderr
-    assert "will be recomputed" in again.stderr
-    assert ran(tmp_path, disk).stderr == ""
+        assert {path.name for path in tmp_path.iterdir()} == {"calm", "results", "site"}
 
 
 @pytest.mark.deep

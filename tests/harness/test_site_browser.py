@@ -24,21 +24,13 @@ from omtl.util.paths import RESULTS
 Browser = Callable[..., webdriver.Chrome]
 
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
+MAIN_PAGES = ["index", "table-osmtl-table1", "atlas", "claims", "theory", "readings"]
+MAIN_PAGES += ["learner-dom1", "data-spam"]
 
 PHONE = (390, 844)
-
-
 DESKTOP = (1280, 900)
 
 
@@ -171,51 +163,12 @@ def test_the_board_is_ranked_again_for_a_subset(visit: Browser) -> None:
     assert not browser.get_log("browser")
 
 
-CONTRAST = """
-const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-const parts = (colour) => {
-  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-  return [...canvas.getImageData(0, 0, 1, 1).data];
-};
-const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-  .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const ground = (element) => {
-  for (let one = element; one; one = one.parentElement) {
-    const colour = parts(getComputedStyle(one).backgroundColor);
-    if (colour[3] > 250) return colour;
-  }
-  return [255, 255, 255, 255];
-};
-const low = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
-  if (element.closest("svg, script, .skip, .top")) continue;
-  const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
-  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  if (ratio < 4.5) low.push(`${element.className} ${walker.currentNode.textContent} ${ratio}`);
-}
-return low;
-"""
+CONTRAST = (Path(__file__).parents[1] / "helpers" / "contrast.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize(
-    "page",
-    [
-        "index",
-        "table-osmtl-table1",
-        "atlas",
-        "claims",
-        "theory",
-        "readings",
-        "learner-dom1",
-        "data-spam",
-    ],
-)
+@pytest.mark.parametrize("page", MAIN_PAGES)
 def test_texts_have_enough_contrast(visit: Browser, page: str, dark: bool) -> None:
     assert visit(f"{page}.html", dark=dark).execute_script(CONTRAST) == []
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,17 @@ def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     assert store.load(unit) is None
     with pytest.raises(WriteError, match=f"{FILE} cannot be written"):
         store.add([StoredRow.of(unit, Result({}, FACTS))])
+
+
+def test_a_disk_without_locks_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite takes a lack of locks for a lock of another process."""
+    unit = small("pm").unit(0, 0)
+    store.add([StoredRow.of(unit, Result({}, FACTS))])
+    monkeypatch.setattr("omtl.compute.store.PATIENCE", 0.1)
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute("begin exclusive")
+        with pytest.raises(WriteError, match=f"{FILE} cannot be used .*OMTL_HOME"):
+            Store(store.folder).add([StoredRow.of(small("pm").unit(0, 1), Result({}, FACTS))])
 
 
 def test_reading_makes_no_store(store: Store) -> None:

@@ -10,17 +10,15 @@ import pytest
 from aklo_cases import SLACK, hinge, plain
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, Case, life
+from learner_cases import THOROUGH, life
 from profiles import powers
 from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.data.examples import examples_of
-from omtl.data.preparation import prepared_data
 from omtl.kernel.play import play
 from omtl.learners.lifelong import AKLO
 from omtl.protocols import accumulation
-from omtl.protocols.setting import Setting
 from omtl.theory import aklo
 
 SEEDS = st.integers(0, 10_000)
@@ -97,12 +95,6 @@ def test_measured_is_that_of_a_plain_transcription(
             norms = np.linalg.norm(task.own, axis=1)
             assert got.longest[k] == pytest.approx(norms.max())
         past.append(learnt(X, y, 0.05))
-
-
-def setting(case: Case) -> Setting:
-    """Return a repeat of a case."""
-    rng = np.random.default_rng
-    return Setting(prepared_data(case.tasks), {"stream": "lifelong"}, {}, lambda *_, **__: rng(3))
 
 
 @THOROUGH

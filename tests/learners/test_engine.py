@@ -31,18 +31,6 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
     return arrays_of(model._state)["w"]
 
 
-@pytest.mark.parametrize("base", [2**60, 2**63, 2**64 - 2])
-def test_large_labels_and_tasks_are_told_apart(base: int) -> None:
-    """Neighbours that are equal as floating-point numbers, beyond the range of signed integers."""
-    X, y, task = data(is_sparse=False)
-    large = np.array([base, base + 1], dtype=np.uint64)
-    model = PassiveAggressive().fit(X, large[(y > 0).astype(int)], large[task])
-    assert model.tasks_ == (base, base + 1)
-    model.partial_fit(X, large[(y > 0).astype(int)], large[task])
-    plain = PassiveAggressive().fit(X, y, task).partial_fit(X, y, task)
-    np.testing.assert_array_equal(learnt(model), learnt(plain))
-
-
 @pytest.mark.parametrize("at", [0, N - 1])
 def test_a_label_or_task_that_is_unknown_leaves_what_was_learnt(at: int) -> None:
     """As the first and as the last example."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import doctest
-import importlib
-import inspect
-import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_cases import VARIANTS, blobs, estimator
+from estimator_cases import blobs
+from learner_cases import learner_classes
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -42,18 +38,9 @@ from omtl.sklearn.parameters import declared_entries, sections_of
 from omtl.util.errors import UserError
 
 
-def rules_of_the_package() -> Iterator[type]:
-    """Yield the rules of every online learner of two classes."""
-    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
-        for _, each in inspect.getmembers(importlib.import_module(info.name), inspect.isclass):
-            online = hasattr(each, "score") and hasattr(each, "update")
-            if online and hasattr(each, "_fields") and each.__module__ == info.name:
-                yield each
-
-
 def test_every_online_learner_has_an_estimator() -> None:
     """The table, the rules and the names of `omtl.sklearn` are the same."""
-    rules = {each.__name__: each for each in rules_of_the_package()}
+    rules = {each.__name__: each for each in learner_classes()}
     assert set(rules) == set(declared_entries())
     assert {name: made.rules for name, made in ESTIMATORS.items()} == rules
     assert all(getattr(omtl.sklearn, name) is made for name, made in ESTIMATORS.items())
@@ -90,25 +77,6 @@ def assert_checks_pass(model: MultiTaskClassifier, failing: dict[str, str]) -> N
 def test_scikit_learn_checks(name: str) -> None:
     """scikit-learn's own suite, of every estimator at its defaults."""
     assert_checks_pass(ESTIMATORS[name](), FAILING.get(name, ORDERED))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_parameters(variant: str) -> None:
-    """get_params, set_params, clone, repr and an explicit signature."""
-    model = estimator(variant)
-    params = model.get_params()
-    assert set(params) == {*model.rules._fields, *model.entry.takes}
-    assert clone(model).get_params() == params
-    assert list(inspect.signature(type(model)).parameters) == [
-        *model.rules._fields,
-        *model.entry.takes,
-    ]
-    for name in params:
-        assert (
-            f"\n{name}" in model.__doc__ or "As in" in model.__doc__ or f", {name}" in model.__doc__
-        )
-    with pytest.raises(TypeError, match="nonsense"):
-        type(model)(nonsense=1)
 
 
 FORMULA = r"^{}\b(?:.|\n(?!\n))*:\n\n {{4}}\S"

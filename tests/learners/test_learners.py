@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from learner_cases import (
-    TOLERANCE,
-    VARIANTS,
     Case,
     compare,
     problem,
@@ -23,19 +21,10 @@ from omtl.data.streams import Stream, Tasks
 from omtl.kernel import network as network_vectors
 from omtl.kernel import pulled
 from omtl.kernel.rules import Shape
-from omtl.learners import dom
 from omtl.learners.coml import COML
 from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
-from omtl.learners.majority import Majority
-from omtl.learners.passive_aggressive import PassiveAggressive
-from omtl.learners.perceptron import Perceptron
-from omtl.reference.problems import recorded, traced
+from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
-
-
-def lazy_ring(n_nodes: int) -> np.ndarray:
-    """Return a ring that loses no mode whatever its size."""
-    return 0.7 * np.eye(n_nodes) + 0.3 * mixing_matrix(n_nodes, "ring")
 
 
 def test_coml_scale_does_not_underflow() -> None:
@@ -97,72 +86,6 @@ def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -
     )
     got = recorded(DOM1(1.0, 4.0), Case(tasks, stream, mixing))
     np.testing.assert_array_equal(got.scores, 0.0)
-
-
-every_learner = pytest.mark.parametrize("learner", VARIANTS, ids=repr)
-
-
-@every_learner
-def test_names_of_tasks_do_not_matter(learner: Any) -> None:
-    """Renumbering the tasks (and, with them, the nodes) renumbers the mistakes.
-
-    The examples come in the same order, so that this also holds where tasks share a vector. Ties
-    are left out, as rounding may break them (`test_a_node_that_has_heard_of_nothing...`).
-    """
-    if getattr(learner, "single", False):
-        pytest.skip("of peers that are trusted alike, the first is asked")
-    case = problem((9, 6, 8, 7), mixing=lazy_ring(4))
-    new = np.array([2, 0, 3, 1])
-    old = np.argsort(new)
-    tasks, stream = case.tasks, case.stream
-    renamed = Case(
-        Tasks(tasks.X, tasks.y, new[tasks.task], tuple(tasks.names[k] for k in old)),
-        stream._replace(node=new[stream.node]),
-        np.ascontiguousarray(case.mixing[np.ix_(old, old)]),
-    )
-    before, after = recorded(learner, case), recorded(learner, renamed)
-    np.testing.assert_allclose(after.scores, before.scores, rtol=1e-9, atol=1e-9)
-    one, other = traced(learner, case), traced(learner, renamed)
-    tied = tasks.task[stream.example[np.abs(before.scores) <= TOLERANCE]]
-    ties = np.bincount(tied, minlength=4)
-    assert np.all(np.abs(other.mistakes[new] - one.mistakes) <= ties)
-    np.testing.assert_array_equal(other.updates[new], one.updates)
-
-
-def in_parallel(learner: Any) -> bool:
-    """Return whether a learner's tasks do not see each other within a round."""
-    if isinstance(learner, Perceptron | PassiveAggressive):
-        return not learner.pooled
-    return type(learner).__module__ == dom.__name__
-
-
-@pytest.mark.parametrize("learner", [each for each in VARIANTS if in_parallel(each)], ids=repr)
-@pytest.mark.parametrize("topology", ["full", "ring", "lazy ring"])
-def test_nodes_work_at_the_same_time(learner: Any, topology: str) -> None:
-    """Within a round, the order in which nodes come up does not matter (algorithms 1 and 2)."""
-    mixing = lazy_ring(4) if topology == "lazy ring" else mixing_matrix(4, topology)
-    case = problem((9, 6, 8, 7), mixing=mixing)
-    stream = case.stream
-    order = np.arange(stream.example.size)
-    for a, b in zip(stream.start[:-1], stream.start[1:], strict=True):
-        order[a:b] = order[a:b][::-1]
-    backwards = stream._replace(example=stream.example[order], node=stream.node[order])
-    before = recorded(learner, case).scores
-    after = recorded(learner, case._replace(stream=backwards)).scores
-    np.testing.assert_allclose(after, before[order], rtol=1e-9, atol=1e-9)
-
-
-@every_learner
-def test_an_empty_row_is_not_learnt_from(learner: Any) -> None:
-    """An empty row scores 0, from a learner that looks at rows, and is no step."""
-    case = problem((4, 4), mixing=lazy_ring(2))
-    empty = case.stream.example[2:4]
-    case.tasks.X[empty] = 0.0
-    got = recorded(learner, case)
-    if not isinstance(learner, Majority):
-        np.testing.assert_array_equal(got.scores[2:4], 0.0)
-    trace = traced(learner, case)
-    assert trace.updates.sum() == got.fired.sum() <= case.stream.example.size - 2
 
 
 @pytest.mark.parametrize("learner", [NS(0.1), DOM2(0.1, 0.5, by_node=True)], ids=repr)

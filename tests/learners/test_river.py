@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from estimator_cases import in_turn
 from river import (
-    compose,
     datasets,
     ensemble,
     evaluate,
@@ -92,16 +91,6 @@ def test_new_features_give_the_bits_of_known_ones(name: str) -> None:
         known.learn_one(row, y, x["task"])
     for path, array in arrays_of(known._state).items():
         np.testing.assert_array_equal(arrays_of(learnt._state)[path], array, err_msg=path)
-
-
-def test_progressive_validation_of_river() -> None:
-    """river's own tools evaluate it, in a pipeline that keeps the task beside scaled features."""
-    scaled = compose.Discard("task") | preprocessing.StandardScaler()
-    model = (scaled + compose.Select("task")) | MultiTask(
-        PassiveAggressive(C=0.1), tasks=("a", "b", "c")
-    )
-    metric = evaluate.progressive_val_score(stream(600), model, metrics.Accuracy())
-    assert metric.get() > 0.7
 
 
 def test_many_are_one_after_the_other() -> None:
@@ -248,26 +237,3 @@ def test_declared_tasks_stay_the_only_ones() -> None:
 
 
 # river
-
-
-def examples() -> list[tuple[dict[str, Any], bool]]:
-    """Return four tasks that disagree."""
-    return [
-        ({"task": f"t{k}", **{f"f{j}": v for j, v in enumerate(row.tolist())}}, bool(y))
-        for row, y, k in zip(X, Y, TASK, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("compiled", ["plain", "compiled"])
-def test_river_learns_tasks_as_they_come(compiled: str) -> None:  # noqa: ARG001
-    """They need not be declared; the key is heeded."""
-    model = MultiTask(PassiveAggressive())
-    names = tuple(dict.fromkeys(x["task"] for x, _ in examples()))
-    declared = MultiTask(PassiveAggressive(), tasks=names)
-    for x, y in examples():
-        assert model.decision_one(x) == declared.decision_one(x)
-        model.learn_one(x, y)
-        declared.learn_one(x, y)
-    assert model._model is not None
-    assert declared._model is not None
-    same_state(model._model, declared._model)
