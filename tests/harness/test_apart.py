@@ -136,31 +136,6 @@ def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store:
     assert outcome.computed == 1
 
 
-def test_a_learner_that_diverges_in_one_repeat_is_told(mine: Path, store: Store) -> None:
-    """NaN in repeat 3 is counted there, and nowhere else."""
-    text = mine.read_text(encoding="utf-8")
-    late = LEARNER.format(name="turns", body=BODIES["well"]).replace(
-        "return float(", "return np.nan if x.rows.X[0, 0] == FIRST else float("
-    )
-    mine.write_text(text + "FIRST = None\n" + late, encoding="utf-8")
-    units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    from omtl.data.preparation import in_order
-    from omtl.experiment.playing import setting_of
-
-    setting = setting_of(units[3])
-    first = float(in_order(setting.source, setting.stream)[0].rows.X[0, 0])
-    mine.write_text(text + f"FIRST = {first!r}\n" + late, encoding="utf-8")
-    from omtl.util.code import _code_of
-
-    _code_of.cache_clear()
-    units = [unit_of(mine.stem, "turns", repeat) for repeat in range(5)]
-    engine.run_units(units, store, SERIAL, quiet=True)
-    diverged = [int(result.arrays["diverged"].sum()) for u in units if (result := store.load(u))]
-    assert len(diverged) == 5
-    assert diverged[3] > 0
-    assert sum(diverged) == diverged[3]
-
-
 STARTED = """
 import os, sys, time
 from miniature import small

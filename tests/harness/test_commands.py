@@ -21,7 +21,7 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.tables import plan
-from omtl.tables.cells import as_rows, with_numbers
+from omtl.tables.cells import as_rows
 from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.play import units_of
@@ -144,31 +144,6 @@ def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame
     assert "**diverged** off" in layout_markdown(layout)
     assert "& diverged" in latex(layout)
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
-
-
-def test_a_table_is_exported_with_its_raw_repeats(
-    store: Store, tmp_path: Path, table: pd.DataFrame
-) -> None:
-    """The same numbers in all forms, and a row for each repeat."""
-    engine.run_units(units_of(table), store, SERIAL, quiet=True)
-    wanted = Request(repeats=2, parallel=SERIAL, store=store)
-    said, paths = exports.export_files("dom-table1", wanted, tmp_path)
-    assert said.endswith("; from the store")
-    endings = {path.name.removeprefix("dom-table1.") for path in paths}
-    assert endings == {"csv", "md", "tex", "parquet", "repeats.csv", "repeats.parquet", "bib"}
-    rows = pd.read_csv(tmp_path / "dom-table1.csv", dtype=str, keep_default_na=False)
-    of_parquet = pd.read_parquet(tmp_path / "dom-table1.parquet")
-    pd.testing.assert_frame_equal(with_numbers(rows), of_parquet)
-    assert of_parquet["ours_mean"].mean() > 0.0 and of_parquet["n_repeats"].dtype == "Int64"
-    assert of_parquet["verdict"].tolist() == rows["verdict"].tolist()
-    repeats = pd.read_csv(tmp_path / "dom-table1.repeats.csv")
-    assert len(repeats) == 2 * len(rows)
-    means = repeats.groupby("algorithm")["value"].mean()
-    for row in rows.to_dict("records"):
-        assert float(row["ours_mean"]) == pytest.approx(means[row["algorithm"]], abs=1e-4)
-    tex = (tmp_path / "dom-table1.tex").read_text(encoding="utf-8")
-    assert "\\toprule" in tex and "bold: ours matches the published number" in tex
-    assert "zhang2018distributed" in (tmp_path / "dom-table1.bib").read_text(encoding="utf-8")
 
 
 def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:

@@ -25,9 +25,8 @@ from omtl.site import build as building
 from omtl.site.sources import Sources
 from omtl.util.errors import WriteError
 from omtl.util.paths import RESULTS
-from scripts.faults.__main__ import broken
 from scripts.faults.__main__ import main as faults
-from scripts.faults.moments import KINDS, Ground
+from scripts.faults.moments import KINDS
 
 MIB = 2**20
 
@@ -159,21 +158,6 @@ def test_a_site_survives_kills(results: Path, tmp_path: Path) -> None:
 def test_every_kind_of_fault_on_every_engine() -> None:
     """Broken runs go on to the same bytes, with nothing lost and nothing computed twice."""
     assert faults(["--moments", str(sum(len(engines) for _, engines in KINDS.values()))]) == 0
-
-
-@pytest.mark.deep
-@pytest.mark.timeout(600)
-def test_other_bytes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver can fail: an undisturbed run that made other bytes."""
-    kill, engines = KINDS["SIGKILL"]
-
-    def with_other_bytes(ground: Ground) -> bool:
-        ground.calm = {name: content + b" " for name, content in ground.calm.items()}
-        return kill(ground)
-
-    monkeypatch.setitem(KINDS, "SIGKILL", (with_other_bytes, engines))
-    [(*_, fault)] = broken([("SIGKILL", "threads")], 1, seed=0)
-    assert fault == "went on to other bytes"
 
 
 def test_a_full_disk_under_a_unit_ends_the_run(

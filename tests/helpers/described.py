@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from miniature import a_rule
@@ -14,9 +15,11 @@ from omtl.experiment.descriptions import (
     TableDescription,
 )
 from omtl.experiment.playing import compute
-from omtl.experiment.schema import typed
+from omtl.experiment.schema import read_yaml, typed
 from omtl.experiment.unit import Experiment
 from omtl.figures.panels.axes import PlayedLine
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 BOTH: dict[str, Any] = {"id": "tiny", "paper": "dom", "title": "A tiny one"}
 BOTH |= {"protocol": "rounds", "selection": "oracle", "repeats": 2}
@@ -28,9 +31,9 @@ def a_table(**says: Any) -> TableDescription:
     return typed(TableDescription, BOTH | own | {"columns": [], "rows": []} | says, "test")
 
 
-def a_figure(**says: Any) -> FigureDescription:
-    """Return the description of a figure."""
-    return typed(FigureDescription, BOTH | {"panels": []} | says, "test")
+def golden_figure(name: str) -> FigureDescription:
+    """Return the description of a figure of ``golden/figures.yaml``."""
+    return typed(FigureDescription, BOTH | read_yaml(GOLDEN / "figures.yaml")[name], "test")
 
 
 def a_panel(**says: Any) -> Panel:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from described import a_figure
+from described import golden_figure
 from miniature import (
     AS_WRITTEN,
     SERIAL,
@@ -94,54 +94,7 @@ GRIDS: dict[str, dict[str, list[float]]] = {
 }
 
 
-TINY = a_figure(
-    published="dom-table1",
-    panels=[
-        {
-            "kind": "learning_curves",
-            "label": "a",
-            "title": "Learning",
-            "dataset": "random_walk",
-            "published": "Synthetic",
-            "lines": [
-                {"algorithm": "pm", "published": "PM"},
-                {"algorithm": "dom1", "network": "ring", "published": "DOM-I (Ring)"},
-            ],
-        },
-        {
-            "kind": "parameter_effect",
-            "label": "b",
-            "title": "Parameters",
-            "dataset": "random_walk",
-            "lines": [
-                {
-                    "algorithm": "dom1",
-                    "network": "ring",
-                    "parameter": "b",
-                    "scale": "log1p",
-                    "theory": "b_star",
-                },
-                {
-                    "algorithm": "dom2",
-                    "network": "ring",
-                    "parameter": "alpha",
-                    "marks": {1: "independent"},
-                },
-            ],
-        },
-        {
-            "kind": "regret_bound",
-            "label": "c",
-            "title": "Regret",
-            "dataset": "random_walk",
-            "ridges": [1e-6, 1.0],
-            "lines": [
-                {"algorithm": "dom1", "network": "ring", "title": "ring"},
-                {"algorithm": "dom1", "network": "grid", "title": "grid"},
-            ],
-        },
-    ],
-)
+TINY = golden_figure("learning")
 
 
 def _small(experiment: Experiment) -> Experiment:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from described import a_figure
+from described import golden_figure
 from miniature import AS_WRITTEN, SERIAL, changed, with_grid, with_options
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
@@ -49,29 +49,7 @@ def small(algorithm: str, protocol: str = "batch_80") -> Experiment:
     return Small.compose(Names(algorithm, "random_walk", protocol), READING)
 
 
-TINY = a_figure(
-    paper="osmtl",
-    protocol="batch_80",
-    selection="cv5",
-    panels=[
-        {
-            "kind": "training_size",
-            "label": "a",
-            "title": "Sizes",
-            "dataset": "random_walk",
-            "protocols": ["batch_80", "batch_40"],
-            "lines": [{"algorithm": "itl"}, {"algorithm": "smtl_e"}],
-        },
-        {
-            "kind": "relationship",
-            "label": "b",
-            "title": "Relations",
-            "dataset": "random_walk",
-            "groups": {"left": 2, "right": 2},
-            "lines": [{"algorithm": "smtl_e"}],
-        },
-    ],
-)
+TINY = golden_figure("batch")
 
 
 @pytest.fixture

@@ -47,18 +47,6 @@ def solved(problem: Problem, tol: float = TOL) -> Solution:
     return learner.solve(p.X, p.y, p.task, p.n_tasks)
 
 
-def lmnn(X: np.ndarray, y: np.ndarray, n_neighbors: int) -> Solution:
-    """Return LMNN's solution: one task whose shared part costs nothing, so that it is all there is.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_examples, n_features)
-    y : ndarray of shape (n_examples,)
-    n_neighbors : int
-    """
-    return MTLMNN(1.0, 0.0, n_neighbors, tol=1e-6).solve(X, y, np.zeros(len(y), dtype=int), 1)
-
-
 @pytest.mark.parametrize("n_tasks", [1, 2])
 @pytest.mark.parametrize(
     ("seed", "n_neighbors", "mu", "gamma", "gamma0"),
@@ -94,31 +82,6 @@ def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.Mon
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
     bound = problem.bound()
     assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
-
-
-@pytest.mark.parametrize(
-    ("seed", "n", "n_features", "n_classes", "n_neighbors", "known"),
-    [
-        (0, 24, 3, 2, 1, 29.690933293314245),
-        (1, 30, 4, 3, 2, 151.61944387542985),
-        (2, 40, 5, 2, 3, 365.4847074683123),
-    ],
-)
-def test_metric_learn_finds_the_same_objective(
-    seed: int, n: int, n_features: int, n_classes: int, n_neighbors: int, known: float
-) -> None:
-    """`known` is the objective of metric-learn 0.7.0 (with scikit-learn 1.5.2) on these data.
-
-    Its ``LMNN(init="identity", n_neighbors=..., learn_rate=1e-2, convergence_tol=1e-9,
-    max_iter=200000, min_iter=5000)`` descends in L with M = LᵀL, so that it stops at the hinges'
-    kinks a little above the optimum.
-    """
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(n_classes), n // n_classes)
-    X = rng.normal(size=(n, n_features))
-    X[:, 0] += y
-    solution = lmnn(X, y, n_neighbors)
-    assert known * (1.0 - 2e-3) <= solution.objective <= known * (1.0 + 1e-5)
 
 
 def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from described import a_figure, a_line
+from described import a_line, golden_figure
 from hypothesis import example, given
 from hypothesis import strategies as st
 from learner_cases import random_tasks
@@ -125,22 +125,7 @@ def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> Non
     np.testing.assert_allclose(corollary - theorem, slack, rtol=1e-6, atol=1e-9)
 
 
-DRAWN = a_figure(
-    paper="osmtl",
-    panels=[
-        {
-            "kind": "smoothed_regret",
-            "label": "a",
-            "title": "Regret",
-            "dataset": "random_walk",
-            "ridges": [1e-6, 1.0, 100.0],
-            "lines": [
-                {"algorithm": "osmtl_e_corollary", "title": "margins"},
-                {"algorithm": "osmtl_e_corollary_mistakes", "title": "mistakes"},
-            ],
-        },
-    ],
-)
+DRAWN = golden_figure("smoothed")
 
 
 def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
