@@ -1,4 +1,4 @@
-"""Fetching files: whole, out of archives, and what the user is told."""
+"""Fetching files: whole, out of archives, from servers with faults, mirrors, and none at all."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from archive_server import BODY, Reply, Server, files_in, member, remote, tar
 
+from data_fetchers import _download
 from data_fetchers import fetch as fetching
 from data_fetchers.fetch import Archive, DataMissing, fetch
 from omtl.util.errors import UserError
@@ -139,3 +140,152 @@ def test_a_place_that_cannot_be_written_is_named(
         fetch("set", remote(server.serve("/file", Reply())), home=home)
     assert str(home / "set/folder/file.txt") in str(raised.value)
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_sources_are_tried_in_order(server: Server, tmp_path: Path) -> None:
+    sources = (
+        server.url("/nowhere"),
+        server.serve("/corrupt", Reply(BODY[:-1] + b"!")),
+        server.serve("/short", Reply(BODY[:-1])),
+        server.serve("/long", Reply(BODY + b"!")),
+        server.serve("/good", Reply()),
+        server.serve("/unneeded", Reply()),
+    )
+    assert fetch("set", remote(*sources), home=tmp_path).read_bytes() == BODY
+    assert [path for path, _ in server.requests] == [
+        "/nowhere",
+        "/corrupt",
+        "/short",
+        "/long",
+        "/good",
+    ]
+    assert files_in(tmp_path) == ["set/folder/file.txt"]
+
+
+@pytest.mark.parametrize("status", [400, 404, 416])
+def test_a_refusal_is_final(server: Server, tmp_path: Path, status: int) -> None:
+    file = remote(server.serve("/file", Reply(b"", status), Reply()))
+    with pytest.raises(DataMissing, match=rf"/file: {status} "):
+        fetch("set", file, home=tmp_path)
+    assert server.asked("/file") == [None]
+    assert files_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_passing_fault_is_tried_again(server: Server, tmp_path: Path, status: int) -> None:
+    file = remote(server.serve("/file", Reply(b"", status), Reply()))
+    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
+    assert server.asked("/file") == [None, None]
+
+
+def test_a_lasting_fault_is_given_up(server: Server, tmp_path: Path) -> None:
+    file = remote(server.serve("/file", Reply(b"", 503)))
+    with pytest.raises(DataMissing, match=r"/file: 503 .* \(3 tries\)"):
+        fetch("set", file, home=tmp_path)
+    assert server.asked("/file") == [None] * 3
+
+
+@pytest.mark.parametrize("cut", [0, 1, len(BODY) - 1])
+@pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no-ranges"])
+@pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
+def test_a_broken_download_is_resumed(
+    server: Server, tmp_path: Path, cut: int, ranges: bool, reset: bool
+) -> None:
+    file = remote(server.serve("/file", Reply(cut=cut, reset=reset), Reply(ranges=ranges)))
+    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
+    first, second = server.asked("/file")
+    assert first is None
+    if not reset:  # which throws away what the client has not read yet
+        assert second == (f"bytes={cut}-" if cut else None)
+
+
+def test_a_download_resumed_in_another_version_starts_afresh_once(
+    server: Server, tmp_path: Path
+) -> None:
+    file = remote(server.serve("/file", Reply(BODY[::-1], cut=1000), Reply()))
+    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
+    assert server.asked("/file") == [None, "bytes=1000-", None]
+
+
+@pytest.mark.parametrize("cut", [0, 1000])
+def test_a_stalled_server_times_out(server: Server, tmp_path: Path, cut: int) -> None:
+    stalled = server.serve("/stalled", Reply(cut=cut, stall=True))
+    file = remote(stalled, server.serve("/file", Reply()))
+    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
+    assert len(server.asked("/stalled")) == 3
+
+
+def test_a_redirect_to_a_local_file_is_not_followed(server: Server, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(BODY)
+    away = Reply(b"", 302, headers={"Location": secret.as_uri()})
+    with pytest.raises(DataMissing, match="InvalidSchema"):
+        fetch("set", remote(server.serve("/file", away)), home=tmp_path / "home")
+
+
+@pytest.mark.parametrize("gzipped", [False, True], ids=["raw", "gz"])
+@pytest.mark.parametrize("kind", ["folder", "http"])
+def test_a_mirror_goes_before_the_sources(
+    server: Server, tmp_path: Path, gzipped: bool, kind: str
+) -> None:
+    name = "/set/folder/file.txt" + gzipped * ".gz"
+    content = gzip.compress(BODY) if gzipped else BODY
+    if kind == "http":
+        server.serve(f"/mirror{name}", Reply(content))
+        mirror = server.url("/mirror/")
+    else:
+        (tmp_path / "mirror/set/folder").mkdir(parents=True)
+        Path(f"{tmp_path}/mirror{name}").write_bytes(content)
+        mirror = str(tmp_path / "mirror")
+    file = remote(server.serve("/file", Reply()))
+    assert fetch("set", file, home=tmp_path / "home", mirror=mirror).read_bytes() == BODY
+    assert server.asked("/file") == []
+
+
+def test_a_wrong_mirror_is_passed_over(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "mirror/set/folder"
+    folder.mkdir(parents=True)
+    (folder / "file.txt").write_bytes(b"other bytes")
+    (folder / "file.txt.gz").write_bytes(b"no gzip")
+    file = remote(server.serve("/file", Reply()))
+    path = fetch("set", file, home=tmp_path / "home", mirror=str(tmp_path / "mirror"))
+    assert path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize("address", ["ftp://host/data", "file:///data", "s3://bucket"])
+def test_another_kind_of_mirror_is_refused(tmp_path: Path, address: str) -> None:
+    with pytest.raises(UserError, match="neither a folder nor an http") as raised:
+        fetch("set", remote(), home=tmp_path, mirror=address)
+    assert address in str(raised.value)
+    assert not isinstance(raised.value, DataMissing)
+
+
+ENDLESS_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * (4 * len(BODY))
+
+
+@pytest.mark.parametrize(
+    ("packed", "why"),
+    [
+        (gzip.compress(bytes(30_000_000)), f"more than {len(BODY)} bytes"),
+        (gzip.compress(BODY)[:-20], "broken archive"),
+        (gzip.compress(BODY)[:-8] + bytes(8), "broken archive"),
+        (gzip.compress(b"") * 50_000, f"more than {2 * len(BODY) + _download.CHUNK} bytes"),
+        (ENDLESS_NAME, f"more than {2 * len(BODY) + _download.CHUNK} bytes"),
+    ],
+    ids=["bomb", "truncated", "checksum", "empty-members", "endless-header"],
+)
+def test_a_hostile_gzip_is_refused(server: Server, tmp_path: Path, packed: bytes, why: str) -> None:
+    server.serve("/set/folder/file.txt.gz", Reply(packed))
+    with pytest.raises(DataMissing, match=why):
+        fetch("set", remote(), home=tmp_path, mirror=server.url(""))
+    assert files_in(tmp_path) == []
+
+
+def test_offline_no_address_is_asked(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMTL_OFFLINE", "1")
+    monkeypatch.setenv("OMTL_DATA_MIRROR", server.url("/mirror"))
+    with pytest.raises(DataMissing, match="not tried, as OMTL_OFFLINE is set"):
+        fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
+    assert server.requests == []

@@ -33,15 +33,7 @@ from tiny_files import (
 )
 
 import data_fetchers
-from data_fetchers import (
-    _catalogue,
-    eachmovie,
-    isolet,
-    mhc,
-    news20,
-    sentiment25,
-    tdt2,
-)
+from data_fetchers import _catalogue, eachmovie, isolet, mhc, news20, sentiment25, tdt2
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 import pytest
-from environments import python
+from environments import Done, environment, python
 from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
@@ -233,16 +234,96 @@ except omtl.util.errors.UserError as fault:
 """
 
 
+CONFIG = """name: {name}
+label: {name}
+learner: mine.{name}
+networked: false
+fixed: {{}}
+grid: {{eta: [1.0]}}
+"""
+
+
+def write_own(folder: Path, head: str, learners: dict[str, str]) -> None:
+    """Write a folder of one's own: a module with learners, and a config of each."""
+    (folder / "mine.py").write_text(head + "".join(learners.values()), encoding="utf-8")
+    (folder / "algorithm").mkdir()
+    for name in learners:
+        path = folder / "algorithm" / f"{name}.yaml"
+        path.write_text(CONFIG.format(name=name), encoding="utf-8")
+
+
 def test_what_only_unix_has_is_not_needed(tmp_path: Path) -> None:
     """As on Windows: neither to import anything, nor to run a learner of one's own."""
-    text = LEARNER.format(name="Mine", body=BODIES["well"])
-    (tmp_path / "mine.py").write_text(f"import numpy as np\n{text}", encoding="utf-8")
-    (tmp_path / "algorithm").mkdir()
-    config = "name: mine\nlabel: Mine\nlearner: mine.Mine\nnetworked: false\n"
-    config += "fixed: {eta: 1.0}\ngrid: {}\n"
-    (tmp_path / "algorithm" / "mine.yaml").write_text(config, encoding="utf-8")
+    text = LEARNER.format(name="mine", body=BODIES["well"])
+    write_own(tmp_path, "import numpy as np\n", {"mine": text})
     around = {**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home")}
     done = python("-c", WITHOUT_POSIX, cwd=tmp_path, env=around)
     said = done.stdout.splitlines()
     assert said[:2] == ["[1]", "2"]
     assert "unit_seconds and unit_mib do not work on this system" in said[2]
+
+
+HEAD = """'''Learners.'''
+
+import numpy as np
+
+from omtl.kernel.compiled import compiled
+from omtl.ops import dot
+
+
+def helper(w):
+    return w.sum()
+"""
+COMPILED = """
+
+@compiled
+class {name}:
+    eta: float
+
+    def new_state(self, shape):
+        return np.zeros((shape.n_tasks, shape.n_features))
+
+    def score(self, state, x):
+        return dot(state[x.task], x)
+
+    def update(self, state, x, y, score):
+        w = state[x.task]
+        {line}
+        return True
+"""
+FAULTS = {
+    "w[0] = scor + 1": "NameError: name 'scor' is not defined (mine.py, line {}: w[0] =",
+    "w[0, 0, 0] = 1.0": "(mine.py, line {}: w[0, 0, 0] = 1.0)",
+    "v = sorted(w, key=abs)": "it calls sorted in a way that numba does not know; mine.py",
+    "w[0] = helper(w)": "decorate that with @inlined of omtl.ops; mine.py, line {}: w[0] =",
+    "import json": "a statement that numba does not know (IMPORT_NAME); mine.py, line {}",
+    'z = "y" + str(w[0])': "it makes an array, a text or another object",
+}
+
+
+def run(lines: Iterable[str], folder: Path, *words: str, status: int) -> Done:
+    """Run a command where each learner, `mine0` and so on, has one of the lines in its update."""
+    named = {f"mine{number}": line for number, line in enumerate(lines)}
+    write_own(folder, HEAD, {n: COMPILED.format(name=n, line=line) for n, line in named.items()})
+    return python("-m", "omtl", *words, status=status, cwd=folder, env=environment(folder / "home"))
+
+
+def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
+    """By the check that finds it, in one line."""
+    done = run(FAULTS, tmp_path, "check", "mine.py", "--json", status=1)
+    assert "Traceback" not in done.stdout + done.stderr
+    rows = json.loads(done.stdout)
+    text = (tmp_path / "mine.py").read_text(encoding="utf-8").splitlines()
+    for number, (line, told) in enumerate(FAULTS.items()):
+        own = [row for row in rows if row["learner"].startswith(f"mine{number}")]
+        failed = [row["why"] for row in own if row["result"] == "fail"]
+        at = text.index(f"        {line}") + 1
+        assert told.format(at) in " ".join(failed), line
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    """Of the learner's own process, too."""
+    walk = ["algorithm=mine0", "dataset.options.n_examples=20", "repeats=1"]
+    words = ("compare", *walk, "--only", "pm", "--debug")
+    done = run(["w[0] = scor + 1"], tmp_path, *words, status=2)
+    assert "Traceback (most recent call last)" in done.stderr

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from environments import environment, python
+from miniature import SERIAL
 from small_tables import small_table
 
 from omtl.api import explanations, exports, tables
@@ -30,8 +31,6 @@ from omtl.tables.scoring import scored
 from omtl.util import paths
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
-
-SERIAL = {"name": "serial", "backend": "sequential", "jobs": 1}
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -21,13 +21,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
 from omtl.util import code
-from omtl.util.code import (
-    PACKAGES,
-    UNHASHED,
-    _code_of,
-    code_of,
-    code_version,
-)
+from omtl.util.code import PACKAGES, UNHASHED, _code_of, code_of, code_version
 from omtl.util.paths import ROOT
 
 PLAY = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from omtl.experiment.readings import Reading
@@ -40,14 +39,3 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
     networked = AlgorithmSpec.named(algorithm).networked
     names = Names(algorithm, "random_walk", "rounds", network if networked else None)
     return with_options(Experiment.compose(names, reading), **SMALL_WALK)
-
-
-def changed(change: Callable[[Experiment], Experiment]) -> type[Experiment]:
-    """Return a class of experiments whose `compose` changes what it composes."""
-
-    class Changed(Experiment):
-        @staticmethod
-        def compose(*given: Any, **named: Any) -> Experiment:
-            return change(Experiment.compose(*given, **named))
-
-    return Changed

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from described import golden_figure
 from miniature import (
     AS_WRITTEN,
     SERIAL,
     SMALL_WALK,
     a_rule,
-    changed,
     small,
     with_grid,
     with_options,
@@ -23,7 +21,6 @@ from miniature import (
 from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.specs import Rung, SearchSpec
-from omtl.experiment.unit import Experiment
 from omtl.tables.cells import planned
 from omtl.tables.play import units_of
 from omtl.tables.request import Request
@@ -85,22 +82,3 @@ def table_of(
         experiment = with_grid(experiment, eta=[1e-3, 1e-2, 0.1, 1.0], b=[0.0, 1.0, 5.0])
     asked = {"search": search, "asked_repeats": repeats, "experiment": experiment}
     return pd.DataFrame([a_cell("A", **(asked | more))])
-
-
-GRIDS: dict[str, dict[str, list[float]]] = {
-    "pm": {"eta": [0.1, 1.0]},
-    "dom1": {"eta": [0.01, 0.1], "b": [0, 2, 8]},
-    "dom2": {"eta": [0.01, 0.1], "alpha": [0, 0.5, 1]},
-}
-
-
-TINY = golden_figure("learning")
-
-
-def _small(experiment: Experiment) -> Experiment:
-    """Six tasks of a small random walk, and a small grid."""
-    experiment = with_options(experiment, **SMALL_WALK | {"n_tasks": 6})
-    return with_grid(experiment, **GRIDS[experiment.algorithm.name])
-
-
-Small = changed(_small)

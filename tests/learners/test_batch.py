@@ -13,15 +13,7 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, minimize
 
 from omtl.data.streams import Tasks
-from omtl.learners.batch import (
-    ITL,
-    SHAMO,
-    STL,
-    Fit,
-    SMTLExponential,
-    SMTLThreshold,
-    Training,
-)
+from omtl.learners.batch import ITL, SHAMO, STL, Fit, SMTLExponential, SMTLThreshold, Training
 
 THOROUGH = thorough(25)
 SEEDS = st.integers(0, 10_000)

@@ -15,11 +15,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from omtl.sklearn import (
-    ROMPGD,
-    PassiveAggressive,
-    progressive_validation,
-)
+from omtl.sklearn import ROMPGD, PassiveAggressive, progressive_validation
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries

@@ -16,14 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
-from omtl.sklearn import (
-    AKLO,
-    DA,
-    DOM1,
-    NS,
-    ROMPGD,
-    PassiveAggressive,
-)
+from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of

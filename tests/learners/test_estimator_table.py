@@ -25,13 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import omtl.learners
 import omtl.sklearn
 from omtl.data.networks import mixing_matrix
-from omtl.sklearn import (
-    DOM1,
-    ROMPGD,
-    Majority,
-    PassiveAggressive,
-    TaskColumn,
-)
+from omtl.sklearn import DOM1, ROMPGD, Majority, PassiveAggressive, TaskColumn
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries, sections_of

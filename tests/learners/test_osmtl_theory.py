@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from described import a_line, golden_figure
 from hypothesis import example, given
 from hypothesis import strategies as st
 from learner_cases import random_tasks
-from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, changed, with_options
 from profiles import thorough
 
-from omtl.compute.engine import run_units
-from omtl.compute.store import Store
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, rounds
-from omtl.figures import plan
-from omtl.figures.numbers import show_figure
-from omtl.figures.panels import regret_bounds
 from omtl.kernel.rules import Shape
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.reference import Steps
 from omtl.reference import osmtl as oracle
 from omtl.reference.transcriptions import rounds_of
-from omtl.tables.request import Request
 from omtl.theory import comparators, osmtl
-from omtl.util.errors import UserError
 
 THOROUGH = thorough(60)
 SLACK = 1e-9
@@ -123,33 +112,6 @@ def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> Non
     assert np.all(theorem <= corollary * (1.0 + SLACK))
     slack = R**2 * (2.0 * math.sqrt(T) - (1.0 + math.sqrt(T)) ** 2 / (2.0 * math.sqrt(T)))
     np.testing.assert_allclose(corollary - theorem, slack, rtol=1e-6, atol=1e-9)
-
-
-DRAWN = golden_figure("smoothed")
-
-
-def test_panel_shows_regret_below_its_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In their order; and says where nothing is proved."""
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: DRAWN)
-    small = changed(lambda experiment: with_options(experiment, **SMALL_WALK))
-    monkeypatch.setattr(plan, "Experiment", small)
-    planned = plan.plan_figure("tiny", AS_WRITTEN)
-    run_units(planned.units(0, 2), store, SERIAL, quiet=True)
-    proved, unproved = show_figure(planned, Request(repeats=2, store=store))[0].axes
-    assert (proved.warning, unproved.warning) == ("", "nothing is proved")
-    by_label = {line.label: line.mean for line in proved.lines}
-    order = ["regret of OSMTL-e", regret_bounds.THEOREM1_TIGHTEST, regret_bounds.THEOREM1]
-    for low, high in pairwise(order):
-        assert np.all(by_label[low] <= by_label[high])
-    assert not any("above" in note for note in proved.notes)
-    assert proved.notes[1].startswith("corollary 2 after all rounds: ")
-    assert float(proved.notes[1].rpartition(" ")[2]) >= by_label[regret_bounds.THEOREM1][-1]
-    alone = replace(DRAWN.panels[0], lines=(a_line(algorithm="pa"),))
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: replace(DRAWN, panels=(alone,)))
-    wrong = plan.plan_figure("tiny", AS_WRITTEN)
-    run_units(wrong.units(0, 1), store, SERIAL, quiet=True)
-    with pytest.raises(UserError, match="has no C, alpha and margin"):
-        show_figure(wrong, Request(repeats=1, store=store))
 
 
 def test_the_bound_is_reached() -> None:

@@ -8,15 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_cases import in_turn
-from river import (
-    datasets,
-    ensemble,
-    evaluate,
-    linear_model,
-    metrics,
-    multiclass,
-    preprocessing,
-)
+from river import datasets, ensemble, evaluate, linear_model, metrics, multiclass, preprocessing
 from river.checks import yield_checks
 from scipy import sparse
 

@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learner_cases import (
-    WIDE_TOLERANCE,
-    compare,
-    problem,
-)
+from learner_cases import WIDE_TOLERANCE, compare, problem
 from numba import njit
 from scipy import sparse
 

@@ -27,15 +27,7 @@ from omtl.experiment.config import option_files, resolve_jobs
 from omtl.experiment.playing import new_learner
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec
-from omtl.sklearn import (
-    AKLO,
-    AROW,
-    COML,
-    ROMRDA,
-    OMTLCovariance,
-    PassiveAggressive,
-    load,
-)
+from omtl.sklearn import AKLO, AROW, COML, ROMRDA, OMTLCovariance, PassiveAggressive, load
 from omtl.util.errors import UserError
 
 N, D = 10, 7

@@ -13,10 +13,7 @@ from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.results import claims
 from omtl.tables.notes import diagnoses
-from omtl.tables.verdict import (
-    EXCLUDES,
-    OFF,
-)
+from omtl.tables.verdict import EXCLUDES, OFF
 from omtl.util.paths import RESULTS
 
 TABLES = [

@@ -11,11 +11,7 @@ import yaml
 
 from omtl.evidence.claims import claims_of
 from omtl.experiment.config import paper_file
-from omtl.experiment.descriptions import (
-    FILES,
-    TableDescription,
-    schema_of_file,
-)
+from omtl.experiment.descriptions import FILES, TableDescription, schema_of_file
 from omtl.experiment.readings import check_questions, questions
 from omtl.experiment.schema import read_yaml, thawed, typed
 from omtl.tables import plan
