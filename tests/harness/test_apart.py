@@ -218,6 +218,10 @@ def test_workers_end_when_the_run_is_killed(
 WITHOUT_POSIX = """
 import sys
 sys.modules |= {"fcntl": None, "resource": None}
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise SystemExit(f"{event} {arguments}")
+sys.addaudithook(watch)
 import pkgutil
 import omtl, data_fetchers
 for package in (omtl, data_fetchers):
@@ -252,8 +256,8 @@ def write_own(folder: Path, head: str, learners: dict[str, str]) -> None:
         path.write_text(CONFIG.format(name=name), encoding="utf-8")
 
 
-def test_what_only_unix_has_is_not_needed(tmp_path: Path) -> None:
-    """As on Windows: neither to import anything, nor to run a learner of one's own."""
+def test_neither_unix_nor_a_network_is_needed(tmp_path: Path) -> None:
+    """As on Windows: neither to import any module, nor to run a learner of one's own."""
     text = LEARNER.format(name="mine", body=BODIES["well"])
     write_own(tmp_path, "import numpy as np\n", {"mine": text})
     around = {**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home")}

@@ -195,20 +195,6 @@ def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[s
     assert said in found.lines
 
 
-def test_what_is_published_is_read() -> None:
-    """Each number with its verdict, each repeat, and each claim; a wrong name has suggestions."""
-    cells = results.cells("dom-table1", reading="as_read")
-    assert len(cells) == len(results.cells("dom-table1")) > 50
-    repeats = results.repeats("dom-table1")
-    mean = repeats[(repeats["algorithm"] == "COML") & (repeats["dataset"] == "Synthetic")]
-    coml = results.cells("dom-table1").set_index(["algorithm", "dataset"]).loc["COML", "Synthetic"]
-    assert mean["value"].mean() == pytest.approx(coml["ours_mean"], abs=1e-4)
-    assert set(results.claims("rom")["paper"]) == {"rom"}
-    assert omtl.paper("Rom").tables == ["rom-table1", "rom-table2"]
-    with pytest.raises(UserError, match="did you mean 'dom-table1'"):
-        results.cells("dom-tabel1")
-
-
 def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
     for change, why in [
         ({"label": "sick"}, "no column 'sick'"),

@@ -28,7 +28,6 @@ from omtl.learners.admm import CADMM
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
 from omtl.learners.peers import Humble, Peer
-from omtl.measures.metrics import METRICS
 from omtl.protocols.heldout import HeldOutPart
 from omtl.protocols.regression import measure_errors
 from omtl.reference import GivenExample
@@ -135,22 +134,6 @@ def result(*overrides: str) -> tuple[Any, Any]:
     words = ["dataset=biased_tasks", f"dataset.options={SMALL}", "protocol=regression"]
     one = composed([*words, *overrides]).experiment
     return one, compute(one.unit(0, 0))
-
-
-def test_errors_are_measured() -> None:
-    _, found = result("algorithm=parameter_free_refined", "protocol.test_share=0.25")
-    arrays = found.arrays
-    assert arrays["examples"].tolist() == [7] * 6  # a quarter of 10, rounded up, is held out
-    assert arrays["seen"][-1] == 42
-    assert sorted(arrays["order"]) == list(range(6))
-    assert arrays["checkpoint_absolute"][0, -1] == pytest.approx(arrays["absolute"][0].sum())
-    assert METRICS["absolute_error"].of(arrays, 0, None) == pytest.approx(
-        arrays["absolute"][0].sum() / 42
-    )
-    assert METRICS["square_error"].of(arrays, 0, 2) == pytest.approx(arrays["square"][0, 2] / 7)
-    assert METRICS["test_absolute_error"].of(arrays, 0, None) == pytest.approx(
-        arrays["test_absolute"][0].mean()
-    )
 
 
 @pytest.mark.parametrize("rule", ["oracle_absolute", "prefix_absolute"])

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from estimator_cases import in_turn
-from river import datasets, ensemble, evaluate, linear_model, metrics, multiclass, preprocessing
 from river.checks import yield_checks
 from scipy import sparse
 
@@ -41,24 +40,21 @@ def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:
     return found
 
 
-def checks(model: MultiTask) -> set[str]:
-    """Run river's checks; return the names of those that were run."""
-    run = set()
+DEEP = [pytest.param(name, {}, marks=pytest.mark.deep) for name in ("ROMPGD", "AKLO")]
+DEFAULT = ("PassiveAggressive", {"tasks": ("a", "b"), "default_task": "a"})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("PassiveAggressive", {}), ("DOM1", {}), DEFAULT, *DEEP]
+)
+def test_river_checks(name: str, options: dict[str, Any]) -> None:
+    """river's own suite: all pass, none is skipped."""
+    model, run = MultiTask(ESTIMATORS[name](), **options), set()
+    assert not model._unit_test_skips()
     for check in yield_checks(model):
         check(model.clone())
         run.add(check.__name__)
-    return run
-
-
-DEEP = [pytest.param(name, marks=pytest.mark.deep) for name in ("ROMPGD", "AKLO")]
-
-
-@pytest.mark.parametrize("name", ["PassiveAggressive", "DOM1", *DEEP])
-def test_river_checks(name: str) -> None:
-    """river's own suite: all pass, none is skipped."""
-    model = MultiTask(ESTIMATORS[name]())
-    assert not model._unit_test_skips()
-    assert {"check_emerging_features", "check_shuffle_features_no_impact"} <= checks(model)
+    assert {"check_emerging_features", "check_shuffle_features_no_impact"} <= run
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "OMTLCovariance"])
@@ -111,27 +107,6 @@ def test_many_are_one_after_the_other() -> None:
     many.learn_many(frame[:0], labels[:0])
     with pytest.raises(ValueError, match="no feature 'task'"):
         many.predict_many(frame.drop(columns="task"))
-
-
-def test_tools_that_ask_for_probabilities() -> None:
-    """river's ROC AUC, one-vs-rest and bagging take it; a default task passes its checks."""
-    model = MultiTask(PassiveAggressive(), tasks=("a", "b", "c"))
-    assert evaluate.progressive_val_score(stream(300), model, metrics.ROCAUC()).get() > 0.7
-    bagged = ensemble.BaggingClassifier(model, n_models=2, seed=1)
-    assert evaluate.progressive_val_score(stream(100), bagged, metrics.Accuracy()).get() > 0.5
-    accuracy = [
-        evaluate.progressive_val_score(
-            datasets.ImageSegments().take(200),
-            preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(each),
-            metrics.Accuracy(),
-        ).get()
-        for each in (
-            MultiTask(PassiveAggressive()),
-            linear_model.PAClassifier(learn_intercept=False),
-        )
-    ]
-    assert accuracy[0] == accuracy[1] > 0.3
-    assert checks(MultiTask(PassiveAggressive(), tasks=("a", "b"), default_task="a"))
 
 
 RNG = np.random.default_rng(0)

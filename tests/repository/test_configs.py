@@ -54,17 +54,6 @@ def test_every_algorithm_runs(algorithm: str) -> None:
     assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
 
 
-@pytest.mark.parametrize("reading", options("reading"))
-def test_every_reading_runs_by_hydra(
-    reading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reading composes, and an experiment under it gives a line of text."""
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
-    small_walk = [f"dataset.options.{key}={value}" for key, value in SMALL_WALK.items()]
-    config = composed([f"reading={reading}", "repeats=2", *small_walk])
-    assert "PM, Synthetic: error" in line(play_run(config))
-
-
 @pytest.mark.parametrize(
     ("overrides", "shown"),
     [

@@ -31,8 +31,6 @@ from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
 
-CELL = "COML on Sentiment"
-
 
 @pytest.fixture(autouse=True)
 def nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,21 +106,6 @@ def test_kept_numbers_of_many_draws_are_not_those_of_one(store: Store, tmp_path:
         exports.export_files("dom-table1", Request(store=store, one_draw=True), tmp_path)
     asked = Request(store=store, one_draw=True)
     assert published_run(planned("osmtl-table1", asked), asked) is not None
-
-
-def test_the_commands_need_no_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An empty home is enough."""
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    assert _main.main(["explain", "dom-table1", CELL]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines[:2]] == ["cell", "verdict"]
-    assert "missing" not in lines[1]
-    assert len(lines) <= 30
-    assert _main.main(["export", "dom-table1", "--to", str(tmp_path / "paper")]) == 0
-    assert capsys.readouterr().out.startswith("dom-table1: 49 cells: ")
-    assert not (tmp_path / "home" / "store").exists()
 
 
 MADE = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])

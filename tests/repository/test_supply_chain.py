@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
@@ -74,32 +73,6 @@ def test_what_is_imported_is_declared() -> None:
                 if name not in ("omtl", "data_fetchers") and not of & declared:
                     undeclared[name] = path.relative_to(ROOT).as_posix()
     assert undeclared == {}
-
-
-def test_the_network_is_closed_to_tests() -> None:
-    """But for the loopback, as conftest says."""
-    with pytest.raises(RuntimeError, match="a test may not reach"):
-        socket.create_connection(("192.0.2.1", 80), timeout=1)
-    with pytest.raises(RuntimeError, match="a test may not reach"):
-        socket.getaddrinfo("example.org", 80)
-    socket.getaddrinfo("127.0.0.1", 80)
-
-
-def test_importing_reaches_for_nothing() -> None:
-    """Every module of the project is imported without a single connection."""
-    program = (
-        "import sys, pkgutil, importlib, omtl, data_fetchers\n"
-        "def watch(event, arguments):\n"
-        "    if event in ('socket.connect', 'socket.getaddrinfo'):\n"
-        "        raise SystemExit(f'{event} {arguments}')\n"
-        "sys.addaudithook(watch)\n"
-        "for package in (omtl, data_fetchers):\n"
-        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "        if not module.name.endswith('__main__'):\n"
-        "            importlib.import_module(module.name)\n"
-    )
-    done = environments.python("-c", program)
-    assert (done.stdout, done.stderr) == ("", "")
 
 
 EXAMPLE = ROOT / "examples" / "omtl-paper-example"

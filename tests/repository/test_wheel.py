@@ -11,7 +11,6 @@ from pathlib import Path
 
 import environments
 import pytest
-from pages import PAGES, lines_of
 
 from omtl.util.paths import RESULTS, ROOT
 
@@ -123,16 +122,6 @@ def test_all_results_travel_in_the_wheel(installed: Path) -> None:
     """So that the site is whole without a checkout; runs with few repeats stay behind."""
     shipped = {path.name for path in (installed / "omtl" / "shipped" / "results").iterdir()}
     assert shipped == {path.name for path in RESULTS.iterdir()} - {"partial"}
-
-
-@pytest.mark.parametrize("journey", JOURNEYS, ids=[path.stem for path in JOURNEYS])
-def test_a_journey_follows_the_documentation(journey: Path) -> None:
-    """Word by word: each of its commands stands in the README or in a page."""
-    shown = {command(line) for page in PAGES for line in lines_of(page)}
-    lines = journey.read_text(encoding="utf-8").splitlines()
-    typed = [line for line in lines if line.startswith("omtl ")]
-    assert len(typed) > 5
-    assert [line for line in typed if command(line) not in shown] == []
 
 
 def test_the_core_alone(installed: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from itertools import pairwise
 
 import pytest
@@ -83,15 +82,6 @@ def test_without_a_terminal_a_line_comes_now_and_then(
         "omtl: 6 of 90 units done, about 3 minutes left",
         "omtl: 11 of 90 units done, about 3 minutes left",
     ]
-
-
-def test_a_run_that_lasts_says_soon_that_it_began(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "SOON", 0.01)
-    with Progress(2):
-        time.sleep(0.2)
-    assert capsys.readouterr().err.startswith("omtl: 2 units: new code is compiled first")
 
 
 def test_a_dry_run_computes_nothing(
