@@ -149,15 +149,6 @@ def test_edges_that_are_no_pairs_of_nodes_are_refused(edge: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edges", "alone"), [([], [1, 2, 3]), ([(0, 1), (2, 3)], [2, 3]), ([(1, 2), (2, 3)], [1, 2, 3])]
-)
-def test_networks_in_pieces_are_refused(edges: list, alone: list[int]) -> None:
-    """The message names the nodes that cannot be reached."""
-    with pytest.raises(UserError, match=rf"nodes \[{', '.join(map(str, alone))}\] cannot"):
-        mixing_matrix(4, edges=edges)
-
-
-@pytest.mark.parametrize(
     "mixing",
     [
         [[0, 1, 0], [0, 0, 1], [1, 0, 0]],

@@ -17,30 +17,6 @@ from omtl.protocols import accumulation
 from omtl.theory import aklo
 
 
-def test_rates_are_those_of_the_theorems() -> None:
-    """λ and R are each other's; the printed regrets are λ R² Σ (1 − α_t)."""
-    shares = 1.0 - np.arange(100) / 100
-    X, R = 7.0, 0.3
-    lam = aklo.theorem_lam(100, radius=R, largest_norm=X)
-    root = math.sqrt((math.log(100) + 1.0) / 100)
-    assert lam == pytest.approx((X + R) / R * root)
-    assert aklo.radius_of(lam, 100, largest_norm=X) == pytest.approx(R)
-    printed = aklo.own_regret_printed(shares, lam=lam, radius=R)
-    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R) * root)
-    blind = aklo.theorem_lam(100, radius=R, largest_norm=X, known=False)
-    assert blind == pytest.approx((X + R) / R)
-    assert aklo.radius_of(blind, 100, largest_norm=X, known=False) == pytest.approx(R)
-    printed = aklo.own_regret_printed(shares, lam=blind, radius=R)
-    assert printed == pytest.approx(np.sum(1.0 - shares) * R * (X + R))
-    assert aklo.radius_of(1e-3, 100, largest_norm=X) == math.inf  # the paper's own choice of λ
-    assert aklo.base_regret_printed(shares, 3) == pytest.approx(
-        4.0 * math.sqrt(2.0 * math.log(3) * 50.5)
-    )
-    assert aklo.base_regret_printed(shares, 3, known=False) == pytest.approx(
-        4.0 * math.log(100) * math.sqrt(2.0 * math.log(3) * 50.5)
-    )
-
-
 def test_own_classifiers_within_r_make_the_print_empty() -> None:
     """Where R ≥ X/λ, no ‖w_t‖ is above R, and each ℓ_t(w) + λ R² is 1 or more."""
     for X in (0.1, 1.0, 10.0):

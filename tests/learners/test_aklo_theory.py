@@ -122,45 +122,6 @@ def test_best_within_is_best(task: Task, radius: float) -> None:
 
 
 @THOROUGH
-@given(faced(), st.booleans())
-def test_regret_of_the_base(task: Task, known: bool) -> None:
-    """Of weights by plain errors, when errors count α_t; in theorem 1 it is below the print."""
-    got = plain(*task, each=True, known=known)
-    T = task.past.shape[0]
-    lost = task.shares @ np.sum(got.p * got.e, axis=1)
-    bound = aklo.base_regret(task.shares, T, known=known)
-    for j in range(T):
-        assert lost <= task.shares @ got.e[:, j] + bound + SLACK * (1.0 + lost)
-    if known:
-        assert bound <= 5.0 / math.sqrt(2.0) * math.sqrt(math.log(T) * task.shares.sum()) + SLACK
-        assert bound <= aklo.base_regret_printed(task.shares, T) + SLACK
-
-
-@THOROUGH
-@given(faced(), SEEDS)
-def test_regret_of_the_own_classifier(task: Task, seed: int) -> None:
-    """Weighed by 1 − α_t, against the best weights of several norms and random ones."""
-    X, y, _, shares, lam = task
-    rng = np.random.default_rng(seed)
-    got = plain(*task, each=True)
-    b = 1.0 - shares
-    others = [np.zeros(X.shape[1]), np.asarray(rng.normal(size=X.shape[1]))]
-    others += [aklo.best_within(X, y, radius)[0] for radius in (0.1, 1.0, 10.0)]
-    others += [aklo.best_within(X[m:], y[m:], 1.0)[0] for m in (y.size // 2, y.size - 1)]
-    longest = float(np.linalg.norm(got.own, axis=1).max())
-    for u in others:
-        regret = b @ (hinge(X, y, got.own) - hinge(X, y, u))
-        bound = aklo.own_regret(
-            shares,
-            lam=lam,
-            norm=float(np.linalg.norm(u)),
-            longest=longest,
-            largest_norm=float(np.linalg.norm(X, axis=1).max()),
-        )
-        assert regret <= bound + SLACK * (1.0 + bound)
-
-
-@THOROUGH
 @given(faced(), st.booleans(), powers(-2.0, 2.0))
 def test_errors_are_below_what_can_be_proved(task: Task, known: bool, radius: float) -> None:
     """Theorems 1 and 2 with each past classifier clipped; and corollary 1 with 3 N / (γ ζ)."""

@@ -51,21 +51,6 @@ def test_mistakes_are_within_theorem_1(seed: int, C: float, b: float, plain: boo
 
 
 @THOROUGH
-@given(st.integers(0, 200), CS, BS, st.sampled_from([0.1, 1.0, 5.0]))
-def test_expected_mistakes_are_within_theorem_2(
-    seed: int, C: float, b: float, delta: float
-) -> None:
-    """Those of one play are, at any rate, far within a bound that is loose."""
-    X, triplets, wrong, candidates = played(seed, C, b, delta, False)
-    steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3)
-    for M in candidates:
-        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
-        norm = omtrsl.square_norm_A(M, b, np.eye(4))
-        bound = omtrsl.theorem2(loss, square_norm=norm, steep=steep, C=C, delta=delta)
-        assert wrong <= bound * (1 + 1e-9)
-
-
-@THOROUGH
 @given(st.integers(0, 10_000), st.integers(1, 5), BS)
 def test_norms(seed: int, n_tasks: int, b: float) -> None:
     """‖M‖²_A is under A ⊗ I, A the inverse of the printed A⁻¹; that of φ is below `steepness`."""

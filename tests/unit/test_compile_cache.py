@@ -88,7 +88,7 @@ def checkout(played: tuple[Checkout, str]) -> Iterator[Checkout]:
     checkout, cache = played[0], played[0].home.parents[1]
     saved = shutil.copytree(cache, cache.with_name("saved"))
     yield checkout
-    shutil.rmtree(cache) if cache.is_dir() else cache.unlink()
+    shutil.rmtree(cache)
     saved.rename(cache)
 
 
@@ -139,45 +139,29 @@ def test_damaged_files_are_removed(damage: str, tmp_path: Path) -> None:
     assert not bad.exists()
 
 
-def test_damaged_code_is_compiled_again(played: tuple[Checkout, str], checkout: Checkout) -> None:
-    """And not run."""
+def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
+    played: tuple[Checkout, str], checkout: Checkout
+) -> None:
+    """It is compiled again, whatever is in the home, in the current folder or in a home there."""
+    digest = hashlib.sha256(FOREIGN).hexdigest()
     for path in checkout.files():
         path.write_bytes(FOREIGN)
+        for home in (".omtl/compiled", ".omtl", "."):
+            foreign = checkout.folder / home / path.relative_to(checkout.home)
+            foreign.parent.mkdir(parents=True, exist_ok=True)
+            foreign.write_bytes(FOREIGN)
+            foreign.with_name(f"{foreign.name}.sha256").write_text(digest)
+    checkout.environment["OMTL_HOME"] = str(checkout.folder / ".omtl")
     assert checkout.play() == played[1]
     assert not (checkout.folder / "foreign").exists()
 
 
-def test_code_that_came_with_a_folder_is_not_run(
-    played: tuple[Checkout, str], checkout: Checkout
-) -> None:
-    """Neither from the current folder, nor from a home in it; kept there, it would be run."""
-    homes = [checkout.folder / ".omtl" / "compiled", checkout.folder / ".omtl", checkout.folder]
-    for home in homes:
-        for path in checkout.files():
-            foreign = home / path.relative_to(checkout.home)
-            foreign.parent.mkdir(parents=True, exist_ok=True)
-            foreign.write_bytes(FOREIGN)
-            digest = hashlib.sha256(FOREIGN).hexdigest()
-            foreign.with_name(f"{foreign.name}.sha256").write_text(digest)
-    shutil.rmtree(checkout.home)
-    environment = checkout.environment | {"OMTL_HOME": str(checkout.folder / ".omtl")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkout, "environment", environment)
-        assert checkout.play() == played[1]
-    assert not (checkout.folder / "foreign").exists()
-
-
-@pytest.mark.parametrize("home", ["a link", "a file"])
 def test_without_a_home_of_ones_own_it_compiles_in_memory(
-    home: str, played: tuple[Checkout, str], checkout: Checkout, tmp_path: Path
+    played: tuple[Checkout, str], checkout: Checkout, tmp_path: Path
 ) -> None:
     """With one warning; what is in a folder that a link leads to is not read."""
-    if home == "a link":
-        shutil.rmtree(checkout.home)
-        checkout.home.symlink_to(tmp_path)
-    else:
-        shutil.rmtree(checkout.home.parents[1])
-        checkout.home.parents[1].write_text("a file, not a folder")
+    shutil.rmtree(checkout.home)
+    checkout.home.symlink_to(tmp_path)
     said = checkout.play()
     assert said.count("compiled code cannot be kept") == 1
     assert said.startswith(played[1])
