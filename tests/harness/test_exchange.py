@@ -58,44 +58,42 @@ def test_a_stranger_need_not_compute(
     assert push(units[:1], store, archive) == 1
 
 
-def forged(row: StoredRow, change: str) -> StoredRow:
+def forged(
+    row: StoredRow,
+    key: bytes | None = None,
+    facts: dict[str, Any] | None = None,
+    text: bytes | None = None,
+    arrays: bytes | None = None,
+    mistakes: int = 0,
+) -> StoredRow:
     """Return a row of a liar, whose hash is right."""
-    facts, arrays, key = json.loads(row.facts), row.arrays, row.key
-    if change == "other key":
-        key = bytes(32)
-    elif change == "no duration":
-        del facts["seconds"]
-    elif change == "endless":
-        facts["seconds"] = float("inf")
-    elif change == "no identity":
-        facts["unit"] = {}
-    elif change == "other identity":
-        facts["unit"]["seed"] += 1
-    elif change == "large":
-        arrays = b'[["diverged", "<i8", [100000000000]]]\n12345678'
-    elif change == "no numbers":
-        arrays = b'[["diverged", "|S8", [1]]]\n12345678'
-    elif change == "no points":
-        arrays = packed({"diverged": np.zeros(0, int)})
-    elif change in ("more mistakes", "negative"):
-        found = unpacked(arrays)
-        found["mistakes"] += -10_000 if change == "negative" else 10_000
-        arrays = packed(found)
-    elif change == "no arrays":
-        arrays = b"no arrays"
-    text = json.dumps(facts).encode()
-    if change == "deep":
-        text = b'{"a": ' * 200_000
-    elif change == "nested":
-        text = text[:-1] + b', "a": ' + b"[" * 100 + b"]" * 100 + b"}"
+    found = unpacked(row.arrays)
+    found["mistakes"] += mistakes
+    arrays = packed(found) if arrays is None else arrays
+    text = json.dumps(json.loads(row.facts) | (facts or {})).encode() if text is None else text
+    key = key or row.key
     return StoredRow(key, "", sha256(key + text + arrays).digest(), text, arrays)
 
 
-LIES = [
-    *("other key", "no duration", "endless", "no identity", "other identity", "large"),
-    *("no numbers", "no points", "no arrays", "deep", "nested"),
-    *("more mistakes", "negative"),
-]
+LIES: dict[str, dict[str, Any]] = {
+    "other key": {"key": bytes(32)},
+    "no duration": {"facts": {"seconds": None}},
+    "a text for a duration": {"facts": {"seconds": "1"}},
+    "endless": {"facts": {"seconds": float("inf")}},
+    "negative duration": {"facts": {"seconds": -1.0}},
+    "no identity": {"facts": {"unit": {}}},
+    "other identity": {"facts": {"unit": {"seed": 1}}},
+    "nothing": {"text": b""},
+    "no facts": {"text": b"[]"},
+    "deep": {"text": b'{"a": ' * 200_000},
+    "nested": {"facts": {"a": json.loads("[" * 100 + "]" * 100)}},
+    "large": {"arrays": b'[["diverged", "<i8", [100000000000]]]\n12345678'},
+    "no numbers": {"arrays": b'[["diverged", "|S8", [1]]]\n12345678'},
+    "no points": {"arrays": packed({"diverged": np.zeros(0, int)})},
+    "no arrays": {"arrays": b"no arrays"},
+    "more mistakes": {"mistakes": 10_000},
+    "negative": {"mistakes": -10_000},
+}
 
 
 def lied(lie: str) -> Callable[..., Any]:
@@ -106,7 +104,7 @@ def lied(lie: str) -> Callable[..., Any]:
         assert row is not None
         with closing(sqlite3.connect(archive)) as db, db:
             db.execute("delete from units where key = ?", (row.key,))
-            db.execute("insert into units values (?, ?, ?, ?, ?)", forged(row, lie))
+            db.execute("insert into units values (?, ?, ?, ?, ?)", forged(row, **LIES[lie]))
 
     return change
 

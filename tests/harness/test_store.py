@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import signal
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 from contextlib import closing
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -122,34 +120,6 @@ def test_what_is_no_arrays_is_refused(arrays: bytes) -> None:
     """Whatever it claims to be, and however large."""
     with pytest.raises(ValueError):
         unpacked(arrays)
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        b"",
-        b"[]",
-        b"{}",
-        b"[" * 200_000,
-        {"seconds": "1"},
-        {"seconds": math.nan},
-        {"seconds": -1.0},
-        {"seconds": None},
-        {"unit": {}},
-    ],
-)
-def test_what_has_no_facts_is_no_unit(
-    facts: bytes | dict[str, Any], store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its hash may be right: it is computed again."""
-    unit = small("pm").unit(0, 0)
-    if isinstance(facts, dict):
-        facts = json.dumps({**FACTS, "unit": unit.identity, **facts}).encode()
-    key, arrays = bytes.fromhex(unit.key), packed({})
-    store.add([StoredRow(key, "", sha256(key + facts + arrays).digest(), facts, arrays)])
-    assert store.load(unit) is None
-    assert "damaged" in capsys.readouterr().err
-    assert engine.run_units([unit], store, SERIAL, quiet=True).computed == 1
 
 
 def numbered(unit: Unit, number: int) -> StoredRow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -39,15 +41,21 @@ def played(seed: int, C: float, b: float, delta: float | None, plain: bool) -> t
 
 
 @THOROUGH
-@given(st.integers(0, 10_000), CS, BS, st.booleans())
-def test_mistakes_are_within_theorem_1(seed: int, C: float, b: float, plain: bool) -> None:
-    """As it is proved, whatever fixed matrices it compares with, and whichever way steps go."""
-    X, triplets, wrong, candidates = played(seed, C, b, None, plain)
+@given(st.integers(0, 10_000), CS, BS, st.booleans(), st.sampled_from([None, 0.1, 1.0, 5.0]))
+def test_mistakes_are_within_the_theorems(
+    seed: int, C: float, b: float, plain: bool, delta: float | None
+) -> None:
+    """As they are proved, whatever fixed matrices they compare with, and whichever way steps go.
+
+    Theorem 2 is of expected mistakes; those of one play are far within it, as it is loose.
+    """
+    X, triplets, wrong, candidates = played(seed, C, b, delta, plain)
     steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3, plain)
+    theorem = omtrsl.theorem1 if delta is None else partial(omtrsl.theorem2, delta=delta)
     for M in candidates:
         loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
         norm = omtrsl.square_norm_A(M, b, np.eye(4))
-        assert wrong <= omtrsl.theorem1(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
+        assert wrong <= theorem(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
 
 
 @THOROUGH
