@@ -1,31 +1,125 @@
-"""ROM's bounds: those that hold in every round, and counterexamples to those that do not."""
+"""ROM's bounds: what is measured of a play, bounds that hold, and counterexamples to others."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learner_cases import THOROUGH, Case, cases, problem
-from rom_cases import (
-    LEARNERS,
-    SEEDS,
-    SLACK,
-    at_first,
-    objective_of,
-    one_stream,
-    plain,
-    regularisers,
-)
+from profiles import powers
 from scipy import sparse
 from scipy.optimize import minimize
 
-from omtl.data.streams import Tasks
+from omtl.data.examples import examples_of
+from omtl.data.streams import Stream, Tasks
+from omtl.kernel.play import play
 from omtl.learners.rom import ROMPGD, ROMRDA
-from omtl.theory import rom
+from omtl.protocols import objective
+from omtl.theory import comparators, rom
 from omtl.theory.rom_comparator import GAP, FixedWeights, Regulariser, best_fixed
+
+SLACK = 1e-9
+"""Of comparisons of sums of rounded numbers, relative."""
+
+
+class Plain(NamedTuple):
+    """What a plain transcription has summed up after each round; and its last weights."""
+
+    losses: np.ndarray
+    penalties: np.ndarray
+    proximities: np.ndarray
+    shared: np.ndarray
+    own: np.ndarray
+    weights: FixedWeights
+
+
+def plain(learner: Any, case: Case) -> Plain:
+    """Play ROM-PGD or ROM-RDA as the paper's equations have it, with every part written out."""
+    m, d = case.shape.n_tasks, case.shape.n_features
+    r = Regulariser(learner.alpha, learner.beta, learner.gamma)
+    W = FixedWeights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
+    sums = FixedWeights(np.zeros(d), np.zeros((m, d)), np.zeros((m, d)))
+    rows = []
+    for t, given_now in enumerate(case.given, start=1):
+        theta = learner.kappa * math.sqrt(t) if isinstance(learner, ROMRDA) else 0.0
+        G, loss, active = np.zeros((m, d)), 0.0, set()
+        for x, y, i, _ in given_now:
+            margin = y * float((W.u + W.P[i] + W.Q[i]) @ x)
+            if margin < 1.0:
+                loss += 1.0 - margin
+                G[i] = -y * x
+                active |= {i} if x.any() else set()
+        g = G.sum(axis=0)
+        rows.append((loss, r.of(W), theta / (2 * t) * sum(W.squares), g @ g, np.sum(G**2)))
+        if isinstance(learner, ROMPGD):
+            eta = learner.eta
+            u = (W.u - eta / m * g) / (1.0 + r.alpha * eta / m)
+            P, Q = W.P.copy(), W.Q.copy()
+            for i in range(m) if learner.every_round else active:
+                P[i] = (P[i] - eta * G[i]) / (1.0 + r.beta * eta)
+                hat = Q[i] - eta * G[i]
+                Q[i] = max(0.0, 1.0 - eta * r.gamma / max(np.linalg.norm(hat), 1e-300)) * hat
+            W = FixedWeights(u, P, Q)
+        else:
+            sums = FixedWeights(sums.u + g, sums.P + G, sums.Q + G)
+            norm = np.linalg.norm(sums.Q, axis=1, keepdims=True) / t
+            left = np.maximum(0.0, 1.0 - r.gamma / np.maximum(norm, 1e-300))
+            W = FixedWeights(
+                -sums.u / t / (r.alpha + theta / t),
+                -sums.P / t / (r.beta + theta / t),
+                -left * sums.Q / theta,
+            )
+    return Plain(*np.cumsum(np.array(rows), axis=0).T, weights=W)
+
+
+def one_stream(X: list[list[float]], y: list[list[float]]) -> Case:
+    """Return a case of one feature, where row t of X and y has the examples of round t."""
+    rounds, m = len(X), len(X[0])
+    tasks = Tasks(
+        np.array(X).reshape(-1, 1),
+        np.array(y).ravel(),
+        np.tile(np.arange(m), rounds),
+        tuple(f"task {k}" for k in range(m)),
+    )
+    stream = Stream(
+        start=np.arange(0, rounds * m + 1, m),
+        example=np.arange(rounds * m),
+        node=np.zeros(rounds * m, dtype=np.int64),
+        checkpoint=np.arange(1, rounds + 1),
+    )
+    return Case(tasks, stream, np.ones((1, 1)))
+
+
+def at_first(case: Case, n_rounds: int) -> Tasks:
+    """Return the examples of the first rounds."""
+    seen = case.stream.example[: case.stream.start[n_rounds]]
+    return Tasks(case.tasks.X[seen], case.tasks.y[seen], case.tasks.task[seen], case.tasks.names)
+
+
+def objective_of(tasks: Tasks, n_rounds: int, W: FixedWeights, r: Regulariser) -> float:
+    """Return the hinge losses of fixed weights plus their regulariser in every round."""
+    losses = comparators.losses_under(tasks, W.u + W.P + W.Q)
+    return float(losses.sum() + n_rounds * r.of(W))
+
+
+weights = powers(-3.0, 1.0)
+
+
+regularisers = st.builds(Regulariser, weights, weights, weights)
+
+
+SEEDS = st.integers(0, 10_000)
+
+
+LEARNERS = {
+    "algorithm 1": st.builds(ROMPGD, powers(-3, 0), weights, weights, weights),
+    "every round": st.builds(ROMPGD, powers(-3, 0), weights, weights, weights, st.just(True)),
+    "RDA": st.builds(ROMRDA, powers(-1, 2), weights, weights, weights),
+}
 
 
 def fixed_weights(case: Case, r: Regulariser, n_rounds: int, seed: int) -> list[FixedWeights]:
@@ -221,3 +315,41 @@ def test_theorem_6_fails_with_r_2_in_the_place_of_r_1() -> None:
     assert got.own[-1] == T
     assert regret <= bound
     assert regret + got.proximities[-1] > 3.0 * bound
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_measured_objective_is_that_of_a_plain_transcription(name: str) -> None:
+    """Losses, penalties of the opening weights and gradients, compiled and not, for all rows."""
+
+    @THOROUGH
+    @given(cases(), LEARNERS[name])
+    def agree(case: Case, learner: Any) -> None:
+        expected = plain(learner, case)
+        at = case.stream.checkpoint - 1
+        m = case.shape.n_tasks
+        own = np.diff(expected.own, prepend=0.0)
+        shared = np.diff(expected.shared, prepend=0.0)
+        for compiled in (True, False):
+            for this in case.compiled_for if compiled else (case, case.sparse):
+                examples = examples_of(this.tasks)
+                got = objective.measure_objective(
+                    learner, examples, this.stream, this.shape, compiled
+                )
+                for values, sums in (
+                    (got["checkpoint_loss"], expected.losses),
+                    (got["checkpoint_penalty"], expected.penalties),
+                    (got["checkpoint_shared"], expected.shared),
+                    (got["checkpoint_own"], expected.own),
+                    (got["largest_gradient"], np.maximum.accumulate(shared + 2.0 * own)),
+                    (got["largest_weighted"], np.maximum.accumulate(shared / m + 2.0 * own)),
+                ):
+                    np.testing.assert_allclose(values, sums[at], rtol=1e-7, atol=1e-7)
+                if isinstance(learner, ROMRDA):
+                    np.testing.assert_allclose(
+                        got["checkpoint_proximity"], expected.proximities[at], rtol=1e-7, atol=1e-9
+                    )
+                trace, _ = play(learner, examples, this.stream, this.shape, compiled)
+                np.testing.assert_array_equal(got["mistakes"], trace.mistakes)
+                np.testing.assert_array_equal(got["checkpoint_mistakes"], trace.checkpoint_mistakes)
+
+    agree()

@@ -1,20 +1,41 @@
-"""Similarities learnt from triplets, beside their references."""
+"""Similarities learnt from triplets, beside their references and within their mistake bounds."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import thorough
 from scipy import sparse
-from similarity_cases import THOROUGH, a_problem
 
 from omtl.data.triplets import BLOCK, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.reference import similarity as oracle
+from omtl.reference.vocabulary import inverse_relation
+from omtl.theory import omtrsl
+from omtl.theory.omtrsl import PRINTED
+
+THOROUGH = thorough(40)
+
+
+def a_problem(seed: int, n_tasks: int, d: int) -> tuple[np.ndarray, Triplets, np.ndarray]:
+    """Return rows, some empty, triplets of them in two blocks, and draws."""
+    rng = np.random.default_rng(seed)
+    n, many = 30, BLOCK + 40
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    X[0] = 0.0
+    triplets = Triplets(
+        *(rng.integers(n, size=many) for _ in range(3)),
+        rng.choice([-1.0, 1.0], size=many),
+        rng.integers(n_tasks, size=many),
+    )
+    return X, triplets, rng.random(many)
+
 
 NEAR = 1e-9
 """How near 0 a decision's margin may be for rounding to turn it."""
@@ -138,3 +159,85 @@ def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
         size = max(1.0, max(abs(r.p) for r in rounds))
         np.testing.assert_allclose(scores, [r.p for r in rounds], rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(matrices[0], W, rtol=0, atol=1e-8 * np.abs(W).max())
+
+
+CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
+BS = st.floats(0.0, 30.0)
+
+
+def played(seed: int, C: float, b: float, delta: float | None, plain: bool) -> tuple:
+    """Return rows, triplets, an oracle's mistakes and its matrices after them."""
+    X, triplets, draws = a_problem(seed, 3, 4)
+    # Labels that mostly follow fixed matrices, so that some comparators have small losses.
+    truth = np.random.default_rng(seed + 1).normal(size=(3, 4, 4))
+    scores = np.einsum(
+        "ni,nij,nj->n",
+        X[triplets.query],
+        truth[triplets.task],
+        X[triplets.first] - X[triplets.second],
+    )
+    noise = np.where(draws[::-1] < 0.1, -1.0, 1.0)
+    triplets = triplets._replace(y=noise * np.where(scores > 0.0, 1.0, -1.0))
+    rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
+    learner = OMTRSL(C, b, plain) if delta is None else OMTRSLActive(C, b, delta, plain)
+    rounds, M = oracle.omtrsl(learner, rows, draws, 3, 4)
+    wrong = sum(y * r.p < 0.0 for y, r in zip(triplets.y, rounds, strict=True))
+    return X, triplets, wrong, [M, truth, 3.0 * truth, np.repeat(np.eye(4)[None], 3, axis=0)]
+
+
+@THOROUGH
+@given(st.integers(0, 10_000), CS, BS, st.booleans(), st.sampled_from([None, 0.1, 1.0, 5.0]))
+def test_mistakes_are_within_the_theorems(
+    seed: int, C: float, b: float, plain: bool, delta: float | None
+) -> None:
+    """As they are proved, whatever fixed matrices they compare with, and whichever way steps go.
+
+    Theorem 2 is of expected mistakes; those of one play are far within it, as it is loose.
+    """
+    X, triplets, wrong, candidates = played(seed, C, b, delta, plain)
+    steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3, plain)
+    theorem = omtrsl.theorem1 if delta is None else partial(omtrsl.theorem2, delta=delta)
+    for M in candidates:
+        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
+        norm = omtrsl.square_norm_A(M, b, np.eye(4))
+        assert wrong <= theorem(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
+
+
+@THOROUGH
+@given(st.integers(0, 10_000), st.integers(1, 5), BS)
+def test_norms(seed: int, n_tasks: int, b: float) -> None:
+    """‖M‖²_A is under A ⊗ I, A the inverse of the printed A⁻¹; that of φ is below `steepness`."""
+    rng = np.random.default_rng(seed)
+    M = rng.normal(size=(n_tasks, 3, 3))
+    A = np.linalg.inv(inverse_relation(n_tasks, b))
+    w = M.reshape(n_tasks, -1)
+    assert omtrsl.square_norm_A(M, b) == pytest.approx(np.sum(A * (w @ w.T)))
+    away = M - np.eye(3)
+    assert omtrsl.square_norm_A(M, b, np.eye(3)) == pytest.approx(omtrsl.square_norm_A(away, b))
+    x, x1 = rng.normal(size=(2, 3))
+    R = max(np.linalg.norm(x), np.linalg.norm(x1))
+    square = np.sum(np.outer(x, x1 + x1) ** 2)  # x² = -x¹ is as far as it can be
+    assert inverse_relation(n_tasks, b)[0, 0] * square <= omtrsl.steepness(R, b, n_tasks) * (
+        1 + 1e-9
+    )
+    assert omtrsl.steepness(R, 0.0, n_tasks) == pytest.approx(omtrsl.steepness(R, b, n_tasks, True))
+
+
+def test_theorem_1_fails_as_printed() -> None:
+    """It counts ‖M‖ from 0 where learning starts from I: one task, one feature, one label.
+
+    M = -1/2 loses nothing, and 1/C times its square norm is 25. From 1 to 0 in steps of 2 C there
+    are 50 mistakes.
+    """
+    C, n = 0.01, 100
+    rows = [(np.array([1.0]), np.array([1.0]), np.array([-1.0]), -1.0, 0)] * n
+    rounds, _ = oracle.omtrsl(OMTRSL(C, 0.0), rows, np.zeros(n), 1, 1)
+    wrong = sum(r.p > 1e-9 for r in rounds)
+    M = np.full((1, 1, 1), -0.5)
+    known = {"steep": omtrsl.steepness(1.0, 0.0, 1), "C": C}
+    none = np.zeros(1)
+    norm = omtrsl.square_norm_A(M, 0.0)
+    assert wrong == 50
+    assert omtrsl.theorem1(none, square_norm=norm, times=PRINTED, **known) == pytest.approx(25.0)
+    norm = omtrsl.square_norm_A(M, 0.0, np.eye(1))
+    assert omtrsl.theorem1(none, square_norm=norm, **known) == pytest.approx(225.0)

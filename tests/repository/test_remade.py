@@ -1,28 +1,38 @@
-"""Files in ``results/`` that follow from others are made again, to the byte; no learner is run."""
+"""Files in results/: made again to the byte, in agreement with each other, and as transcribed."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from golden_records import GOLDEN, RECORDS, Records, forms
 
 from omtl.api.tables import judge_again
 from omtl.compute.store import Store
 from omtl.evidence.board import BoardPlan
-from omtl.evidence.ledger import papers_with_claims, with_conclusions, write_ledgers
+from omtl.evidence.comparisons import FAILS
+from omtl.evidence.ledger import NOT_RUN, papers_with_claims, with_conclusions, write_ledgers
 from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment.config import paper_file
+from omtl.experiment.descriptions import CLOSEST, READINGS
+from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.reproduction.board import DIGITS, from_results
 from omtl.reproduction.search_readings import write_page
+from omtl.results import claims
+from omtl.tables.notes import diagnoses
 from omtl.tables.placebo_test import write_placebo_test
-from omtl.tables.plan import descriptions
+from omtl.tables.plan import describe, descriptions
 from omtl.tables.proofread import write_findings
 from omtl.tables.published_results import runs_of
 from omtl.tables.request import Request
-from omtl.tables.verdict import MATCH, NEAR
+from omtl.tables.verdict import EXCLUDES, MATCH, NEAR, OFF
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, read_csv, write_csv
 
@@ -78,13 +88,13 @@ def test_statistics_are_those_of_the_published_repeats(
             assert_as_in_git(reproduce_statistics(table, asked), results)
 
 
-RECORDS = [
+SEARCHED = [
     pytest.param(path.stem, marks=[pytest.mark.deep] if "tablefig" in path.stem else [])
     for path in sorted((RESULTS / "readings").glob("*-table*[0-9].csv"))
 ]
 
 
-@pytest.mark.parametrize("table", RECORDS)
+@pytest.mark.parametrize("table", SEARCHED)
 def test_a_search_of_readings_has_its_page_and_its_placebos(table: str, results: Path) -> None:
     assert_as_in_git([*write_page(table), write_placebo_test(table)], results)
 
@@ -105,3 +115,113 @@ def test_the_board_is_ranked_as_it_was() -> None:
     made = from_results(BoardPlan(), RESULTS)
     kept = RESULTS / "board" / "ranking.csv"
     assert as_csv(made.ranking, DIGITS) == kept.read_text(encoding="utf-8")
+
+
+PLACE = ["metric", "dataset", "task", "algorithm"]
+MARGINS = pd.read_csv(RESULTS / "hindsight.csv", dtype=str, keep_default_na=False)
+
+
+def rows_of(name: str) -> pd.DataFrame:
+    """Return the rows of a committed file of a table, as text."""
+    return pd.read_csv(RESULTS / "reproduced" / name, dtype=str, keep_default_na=False)
+
+
+def means(stem: str) -> dict[tuple[str, ...], str]:
+    """Return our means of a table, as printed, by their place and reading."""
+    rows = rows_of(f"{stem}.csv")
+    places = rows[[*PLACE, "reading"]].itertuples(index=False, name=None)
+    return dict(zip(places, rows["ours_mean"], strict=True))
+
+
+@pytest.mark.parametrize("table", sorted(MARGINS["table"].unique()))
+def test_margins_are_of_the_means_in_the_tables(table: str) -> None:
+    """Under the table's own rule and, where that table is committed too, without hindsight."""
+    rows = MARGINS[MARGINS["table"] == table]
+    combined = describe("table", table).same_row
+    compared = 0
+    for prefix in ("", "honest_"):
+        for rule, ruled in rows.groupby(f"{prefix}selection"):
+            stem = f"{table}.{rule}" if prefix else table
+            if not (RESULTS / "reproduced" / f"{stem}.csv").is_file():
+                continue
+            ours = means(stem)
+            for role in ("own", "rival"):
+                for row in ruled.to_dict("records"):
+                    learner = row[prefix + role]
+                    place = (*(row[name] for name in PLACE[:3]), learner, row["reading"])
+                    if place not in ours:
+                        assert any(learner in labels for labels in combined.values()), place
+                        continue
+                    assert ours[place] == row[f"{prefix}{role}_mean"], place
+                    compared += 1
+    assert compared
+
+
+PUBLISHED = sorted((RESULTS / "published").glob("*.csv"))
+CHECKED = Path(__file__).parents[1] / "golden" / "published.sha256"
+"""Hashes of the files that were compared with the papers, number by number; `sha256sum -c`."""
+
+COLUMNS = ["table", "dataset", "algorithm", "task", "metric", "mean", "std"]
+
+
+def test_the_numbers_are_those_compared_with_the_papers() -> None:
+    """Whoever changes one compares the file with the paper again, and then updates its hash."""
+    checked = [line.split() for line in CHECKED.read_text(encoding="utf-8").splitlines()]
+    found = [[hashlib.sha256(path.read_bytes()).hexdigest(), path.name] for path in PUBLISHED]
+    assert found == checked
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+def test_each_cell_is_printed_once_with_numbers(path: Path) -> None:
+    text = path.read_bytes().decode("utf-8")
+    assert "\r" not in text and "\n\n" not in text and text.endswith("\n")
+    header, *rows = csv.reader(text.splitlines())
+    assert header == COLUMNS
+    assert {row[0] for row in rows} == {path.stem}
+    assert len({tuple(row[:5]) for row in rows}) == len(rows) > 0
+    for *_, mean, std in rows:
+        float(mean)
+        assert not std or float(std) > 0.0
+
+
+TABLE_FILES = [
+    path
+    for path in sorted((RESULTS / "reproduced").glob("*.csv"))
+    if not path.stem.endswith((".agreement", ".claims", ".repeats", ".trends"))
+]
+REPRODUCED = [path for path in TABLE_FILES if not path.stem.endswith(f".{NO_HINDSIGHT}")]
+
+
+def test_records_give_the_golden_table() -> None:
+    """csv, Markdown and LaTeX, with missing columns and their reasons."""
+    with np.load(RECORDS, allow_pickle=False) as stored:
+        records = Records({name: stored[name] for name in stored.files})
+    for name, text in forms(records).items():
+        assert text == (GOLDEN / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("path", REPRODUCED, ids=lambda path: path.stem)
+def test_every_cell_that_is_surely_off_has_a_diagnosis(path) -> None:
+    """In ``experiments/<paper>/diagnoses.yaml``, for the standard reading in which it is off."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    paper = path.stem.partition("-")[0]
+    written = {
+        (entry.table, reading, entry.dataset, algorithm)
+        for entry in diagnoses(paper)
+        for reading in entry.readings
+        for algorithm in entry.algorithms
+        if entry.text.strip()
+    }
+    off = rows[(rows["verdict"] == OFF) & (rows["interval"] == EXCLUDES)]
+    off = off[off["reading"].isin([*READINGS])]  # what the blind reading lacks needs no reason
+    needed = set(zip(off["table"], off["reading"], off["dataset"], off["algorithm"], strict=True))
+    assert needed <= written
+
+
+def test_every_claim_that_is_true_in_print_and_fails_as_published_says_why() -> None:
+    """And no other does; none is left to be run under a standard reading."""
+    rows = claims()
+    needed = (rows["in_print"] == "true") & (rows[CLOSEST] == FAILS)
+    assert needed.any()
+    assert set(rows["claim"][rows["why_it_fails"] != ""]) == set(rows["claim"][needed])
+    assert not (rows[[*READINGS]] == NOT_RUN).any(axis=None)
