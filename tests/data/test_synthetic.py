@@ -57,8 +57,8 @@ def test_wrong_labels_of_an_outlier_walk() -> None:
 
 def test_tasks_change_as_they_are_said_to() -> None:
     """In runs of one label, by changing sides, and by drifting away from where they began."""
-    plain, runs, swapped = changing(), changing(run=5), changing(swap_at=0.5)
-    phase = np.arange(40) // 5 + np.arange(4)[:, None]
+    plain, runs, swapped = changing(), changing(run=2), changing(swap_at=0.5)
+    phase = np.arange(40) // 2 + np.arange(4)[:, None]
     np.testing.assert_array_equal(runs.y.reshape(4, 40), np.where(phase % 2, -1.0, 1.0))
     np.testing.assert_array_equal(runs.X * runs.y[:, None], plain.X * plain.y[:, None])
     turned = np.ones((4, 40))

@@ -213,7 +213,7 @@ def test_errors_are_below_what_can_be_proved(task: Task, known: bool, radius: fl
 def test_what_a_mistake_is_worth() -> None:
     """α (1 − u)² + c (1 − α)(1 − v) of a mistake is 1 or more for c = 3/2, and for no smaller c."""
     alphas = np.concatenate([np.linspace(0.0, 1.0, 201), 1.0 - np.logspace(-8, -1, 30)])
-    a, u, v = np.meshgrid(alphas, np.linspace(-1, 1, 201), np.linspace(-1, 1, 201), indexing="ij")
+    a, u, v = np.meshgrid(alphas, np.linspace(-1, 1, 81), np.linspace(-1, 1, 81), indexing="ij")
     # The least is where the score is 0: u as large as it can be for v.
     edge = np.clip(-(1.0 - a) * v / np.where(a > 0.0, a, 1.0), -1.0, 1.0)
     for right in (u, edge):

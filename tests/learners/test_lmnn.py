@@ -92,7 +92,11 @@ class Problem:
         return np.stack([first, *(in_cone(-g / (2.0 * self.gamma)) for g in linear)])
 
     def bound(self) -> float:
-        """Return the dual's maximum, a lower bound on the objective of any metrics."""
+        """Return the Lagrangian dual's maximum, a lower bound on the objective of any metrics.
+
+        It has a multiplier from 0 to mu for each triple's hinge. For given multipliers the losses
+        are linear in the metrics, and the best parts are projections onto the cone.
+        """
         triples = self.triples()
         shape = (self.n_tasks, self.X.shape[1], self.X.shape[1])
         pull = np.zeros(shape)
