@@ -199,31 +199,11 @@ def test_by_the_command_line(
     assert [len(one["rows"]) for one in told] == [3, 3]
 
 
-BACKENDS = [
-    SERIAL,
-    {"backend": "threading", "jobs": 2},
-    {"backend": "processes", "jobs": 2},
-]
-
-
-def rows_of(table: pd.DataFrame, folder: Path, parallel: dict) -> str:
-    """Return a table's csv, computed into a store of its own."""
-    return as_rows(scored(table, filled_store(table, folder, parallel))).to_csv()
-
-
-def test_same_bytes_for_any_jobs_and_backend(tmp_path: Path) -> None:
-    """Serial, threads and processes make the same table to the byte."""
-    tables = {
-        rows_of(small_table(3), tmp_path / str(i), parallel) for i, parallel in enumerate(BACKENDS)
-    }
-    assert len(tables) == 1
-
-
 def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:
     """Until then they are missing, with the reason; the others have their numbers."""
     table = small_table(2)
     table.loc[0, "too_slow"] = "it takes a day"
-    request = Request(store=Store(tmp_path), parallel=BACKENDS[0])
+    request = Request(store=Store(tmp_path), parallel=SERIAL)
     play_cells(table, request)
     cells = scored(table, request.store)
     assert cells.loc[0, ["verdict", "why"]].tolist() == ["missing", "it takes a day"]

@@ -135,17 +135,13 @@ def test_a_network_is_a_parameter() -> None:
     assert two.fit(X, y, task, node=task % 2).score(X, y, task, node=task % 2) > 0.6
 
 
-N_TASKS = 3
+N_TASKS = 4
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Return examples of three tasks with different teachers, the task's number last."""
-    rng = np.random.default_rng(0)
-    task = rng.permutation(np.repeat(np.arange(N_TASKS), 60))
-    X = rng.normal(size=(task.size, 6))
-    teachers = rng.normal(size=(N_TASKS, 6))
-    y = np.where(np.einsum("ij,ij->i", X, teachers[task]) > 0.0, "yes", "no")
-    return np.column_stack([X, task]), y
+    """Return examples of four tasks, the task's number last."""
+    X, y, task = blobs()
+    return np.column_stack([X, task]), np.where(y > 0, "yes", "no")
 
 
 def model(**options: Any) -> TaskColumn:
@@ -169,7 +165,7 @@ def test_it_is_the_estimator_with_the_task() -> None:
     np.testing.assert_allclose(model().fit(rows, y).decision_function(rows), expected, rtol=1e-9)
     numbered = TaskColumn(model().estimator, np.int64(-1)).fit(X, y)
     np.testing.assert_array_equal(numbered.decision_function(X), expected)
-    assert set(model().fit(X, y).weights()) == {0, 1, 2}
+    assert set(model().fit(X, y).weights()) == {*range(N_TASKS)}
     assert not hasattr(TaskColumn(Majority()), "weights")
 
 
@@ -196,7 +192,7 @@ def test_a_file_keeps_the_column(column: int | str, tmp_path: Path) -> None:
     kept.save(tmp_path / "model.npz")
     for load in (omtl.sklearn.load, TaskColumn.load):
         again = load(tmp_path / "model.npz")
-        assert repr(again) == repr(TaskColumn(ROMPGD(), column=column, tasks=[0, 1, 2]))
+        assert repr(again) == repr(TaskColumn(ROMPGD(), column=column, tasks=[*range(N_TASKS)]))
         np.testing.assert_array_equal(again.decision_function(frame), kept.decision_function(frame))
     with pytest.raises(UserError, match="has a TaskColumn, not a ROMPGD"):
         ROMPGD.load(tmp_path / "model.npz")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -33,59 +34,7 @@ from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
-
-
-LEARNER = '''
-from dataclasses import dataclass
-
-import numpy as np
-
-from omtl.ops import axpy, dot
-
-
-@dataclass(frozen=True)
-class Mine:
-    """A perceptron of our own. Cost per example: O(nonzeros)."""
-
-    eta: float
-
-    def new_state(self, shape):
-        return np.zeros((shape.n_tasks, shape.n_features))
-
-    def score(self, state, x):
-        return dot(state[x.task], x)
-
-    def update(self, state, x, y, score):
-        axpy(self.eta * y, x, state[x.task])
-        return True
-'''
-
-ALGORITHM = """
-name: mine
-label: Mine
-learner: mine.Mine
-networked: false
-fixed: {}
-grid: {eta: [1.0]}
-"""
-
-DATASET = """
-name: mine
-label: Mine
-module: table_file
-options: {path: mine.csv}
-normalise: none
-bias: false
-"""
-
-TABLE = "task,a,b,label\nx,1,2,1\nx,2,1,-1\ny,3,1,1\ny,1,4,-1\n"
-
-GOOD = {
-    "mine.py": LEARNER,
-    "algorithm/mine.yaml": ALGORITHM,
-    "dataset/mine.yaml": DATASET,
-    "mine.csv": TABLE,
-}
+GOOD = GOLDEN.parent / "own_folder"
 """An own folder in which all is well."""
 
 
@@ -136,8 +85,7 @@ BINARY: dict[str, Callable[[Path], None]] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give an own folder with all that is good, as the one in use, and a home of its own."""
     mine = tmp_path / "own"
-    for name, text in GOOD.items():
-        _write(mine / name, text)
+    shutil.copytree(GOOD, mine)
     for name, make in BINARY.items():
         make(mine / name)
     for variable, value in {
