@@ -77,10 +77,15 @@ def test_configs_have_options_that_their_data_sets_take(name: str) -> None:
     check_options(options_of(spec.fetcher), spec.options, name)
 
 
-def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int:
-    """Return how often data are loaded when draws are asked for; `room` is in data sets."""
+@pytest.mark.parametrize(
+    ("room", "draws", "n_loads"),
+    [(3.0, [0, 1, 2, 1, 0, 2, 0], 3), (2.0, [0, 1, 0, 2, 0, 1], 4), (0.5, [0, 0, 1, 1, 0], 3)],
+)
+def test_what_there_is_room_for_is_loaded_once(
+    room: float, draws: list[int], n_loads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not asked for longest goes; what was just asked for stays, however large it is."""
     dataset = DataSetSpec.named("random_walk")
-    monkeypatch.setattr(playing, "_LOADED", {})
     size = playing.load_prepared(dataset, 0, draws[0]).nbytes
     monkeypatch.setattr(playing, "_LOADED", {})
     monkeypatch.setattr(playing, "ROOM", room * size)
@@ -91,19 +96,7 @@ def loads(monkeypatch: pytest.MonkeyPatch, room: float, draws: list[int]) -> int
         playing.load_prepared(dataset, 0, draw)
     held = playing._LOADED.values()
     assert sum(one.nbytes for one in held if isinstance(one, PreparedData)) <= max(1.0, room) * size
-    monkeypatch.setattr(playing, "_prepared", honest)
-    return len(loaded)
-
-
-def test_what_there_is_room_for_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often, and in whatever order, it is asked for."""
-    assert loads(monkeypatch, 3.0, [0, 1, 2, 1, 0, 2, 0]) == 3
-
-
-def test_what_was_not_asked_for_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what was just asked for stays, though it be larger than all the room."""
-    assert loads(monkeypatch, 2.0, [0, 1, 0, 2, 0, 1]) == 4
-    assert loads(monkeypatch, 0.5, [0, 0, 1, 1, 0]) == 3
+    assert len(loaded) == n_loads
 
 
 NAMES = data_fetchers.data_set_names()

@@ -87,6 +87,7 @@ def test_a_damaged_file_is_set_aside_and_what_is_intact_is_kept(
     content[begin : begin + 4096] = random.Random(1).randbytes(len(content[begin : begin + 4096]))
     store.path.write_bytes(content)
     again = Store(store.folder)
+    assert again.has(units[0]) or place < 0.9  # the first of the units is not at the end
     outcome = engine.run_units(units, again, SERIAL, quiet=True)
     assert outcome.computed + outcome.reused == len(units)
     assert "damaged" in capsys.readouterr().err
