@@ -146,7 +146,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Make]:
         "table": lambda *_: SimpleNamespace(cells=one, claims=outcomes, is_broken=False),
         "figure": lambda *_: SimpleNamespace(outcomes=[HOLDS], is_broken=False),
     }
-    ids = {"table": ["rom-table1", "rom-table2"], "figure": ["rom-fig1"]}
+    ids = {"table": ["rom-table1", "aklo-table2"], "figure": ["rom-fig1"]}
     import_module("omtl.api.tables")  # imported under the fakes, it would keep them
     monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
     described = a_table(paper="rom", selection="fixed")
@@ -181,7 +181,7 @@ def test_reproduce_goes_on_where_a_table_fails(
     assert lines[-1].endswith("no such thing")
     told = {line.split()[1]: line for line in lines if line.startswith("rom ")}
     assert "1: match 1" in told["as_written"]
-    assert "1: match 1" in told["blind"], "the blind reading of Table II alone was searched"
+    assert "1: match 1" in told["blind"], "AKLO's table of times was not searched"
     assert "2: match 2" in told["as_published"]
 
 
@@ -195,7 +195,8 @@ def test_what_is_too_slow_is_left_out(
     monkeypatch.setattr(plan, "describe", lambda _kind, _name: described)
     assert _main.main(["reproduce", "--jobs", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-2:] == [f"left out: rom-table{n}, as_written: it takes a day" for n in (1, 2)]
+    tables = ["rom-table1", "aklo-table2"]
+    assert lines[-2:] == [f"left out: {table}, as_written: it takes a day" for table in tables]
     assert _main.main(["reproduce", "--all", "--jobs", "1"]) == 0
     assert "left out" not in capsys.readouterr().out
 
