@@ -47,24 +47,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-
-from omtl.theory.comparators import hinge_minimiser
 
 MISTAKE = 1.5
 """Factor of the own hinge loss with which a mistake never counts less than 1."""
 
 LARGEST_ERROR = 4.0
 """Largest error e_t."""
-
-EXCESS = 1e-4
-"""Maximum excess of w*'s loss over the least loss, relative to 1 + its loss."""
-
-NEARBY = 0.99
-"""Factor for a ridge at which the solver stalls."""
-
-MOST_RIDGES = 100
-"""Number of ridges after which `best_within` gives up; 10 to 30 are usual."""
 
 
 def horizon_rate(n: int, *, known: bool = True) -> float:
@@ -273,63 +261,3 @@ def corollary1(base: float, shares: np.ndarray, n_experts: int, gamma: float) ->
         γ.
     """
     return (1.0 + gamma) * (base + base_regret_printed(shares, n_experts))
-
-
-# The best fixed weights
-
-
-def best_within(
-    X: np.ndarray | sparse.csr_array, y: np.ndarray, radius: float
-) -> tuple[np.ndarray, float]:
-    """Return w* = argmin Σ max(0, 1 − y w·x) over ‖w‖ ≤ R, and its maximum excess loss.
-
-    The ridge μ of `hinge_minimiser` is lowered until ‖w_μ‖ is R, or the loss is least; w* is
-    interpolated between points on both sides of R. Because Σ ℓ + μ/2 ‖w‖² is minimal at w_μ, up to
-    the duality gap, no w within R loses less than that minimum − μ/2 R².
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_examples, n_features)
-    y : ndarray of shape (n_examples,)
-        Labels, −1 or +1.
-    radius : float
-        R > 0.
-
-    Raises
-    ------
-    ArithmeticError
-        If the excess stays above `EXCESS`.
-    """
-
-    def lost(w: np.ndarray) -> float:
-        return float(np.maximum(0.0, 1.0 - y * (X @ w)).sum())
-
-    norms = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
-    least, most = 0.0, float(norms.sum()) / radius or 1.0  # with ‖w‖ at most R
-    ridge, floor = most, 0.0
-    inside = outside = np.zeros(X.shape[1])
-    for _ in range(MOST_RIDGES):
-        try:
-            w, gap = hinge_minimiser(X, y, ridge)
-        except ArithmeticError:  # it may stall at one ridge but not at a nearby one
-            ridge *= NEARBY
-            continue
-        over = float(w @ w) - radius**2
-        floor = max(floor, lost(w) + 0.5 * ridge * over - gap)
-        if over <= 0.0:
-            inside, most = w, ridge
-        else:
-            outside, least = w, ridge
-        found = _towards(inside, outside, radius) if least else inside
-        excess = max(0.0, lost(found) - floor)
-        if excess <= EXCESS * (1.0 + floor):
-            return found, excess
-        ridge = math.sqrt(least * most) if least else most / 10.0
-    raise ArithmeticError(f"w* within {radius:.3g} is not found")
-
-
-def _towards(inside: np.ndarray, outside: np.ndarray, radius: float) -> np.ndarray:
-    """Return the point of length R between a point within R and a longer one."""
-    step = outside - inside
-    a, half, c = step @ step, inside @ step, inside @ inside - radius**2
-    return inside + (math.sqrt(half**2 - a * c) - half) / a * step

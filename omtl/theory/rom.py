@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from omtl.theory.rom_comparator import FixedWeights
+from omtl.theory.comparators import FixedWeights
 
 Numbers = Any
 """A number of a play, or an array with those of several plays, for which bounds are arrays too."""

@@ -20,7 +20,7 @@ from omtl.data.streams import Tasks, one_by_one
 from omtl.kernel.play import play
 from omtl.learners.lifelong import AKLO
 from omtl.protocols import accumulation
-from omtl.theory import aklo
+from omtl.theory import aklo, comparators
 
 SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""
@@ -166,10 +166,10 @@ def test_measured_is_that_of_a_plain_transcription(
 def test_best_within_is_best(task: Task, radius: float) -> None:
     """It is within R, and neither near weights within R nor a search find much better ones."""
     X, y = task.X, task.y
-    w, excess = aklo.best_within(X, y, radius)
+    w, excess = comparators.best_within(X, y, radius)
     lost = hinge(X, y, w).sum()
     assert np.linalg.norm(w) <= radius * (1.0 + SLACK)
-    assert 0.0 <= excess <= aklo.EXCESS * (1.0 + lost)
+    assert 0.0 <= excess <= comparators.SHORT * (1.0 + lost)
     rng = np.random.default_rng(0)
 
     def within(v: np.ndarray) -> np.ndarray:
@@ -182,7 +182,7 @@ def test_best_within_is_best(task: Task, radius: float) -> None:
     found = minimize(lambda v: hinge(X, y, within(v)).sum(), w, method="Nelder-Mead")
     assert found.fun >= lost - excess - SLACK * (1.0 + lost)
     rows = sparse.csr_array(X)
-    np.testing.assert_allclose(hinge(X, y, aklo.best_within(rows, y, radius)[0]).sum(), lost)
+    np.testing.assert_allclose(hinge(X, y, comparators.best_within(rows, y, radius)[0]).sum(), lost)
 
 
 @THOROUGH
@@ -191,7 +191,7 @@ def test_errors_are_below_what_can_be_proved(task: Task, known: bool, radius: fl
     """Theorems 1 and 2 with each past classifier clipped; and corollary 1 with 3 N / (γ ζ)."""
     X, y, past, shares, lam = task
     got = plain(*task, each=True, known=known)
-    w, _ = aklo.best_within(X, y, radius)
+    w, _ = comparators.best_within(X, y, radius)
     own = (1.0 - shares) @ hinge(X, y, w)
     regret = aklo.own_regret(
         shares,
@@ -316,7 +316,7 @@ def test_theorem_1_fails_by_the_own_classifiers_late_regret() -> None:
     got = plain(rows, y, np.zeros((1, 1)), shares, lam, each=True)
     assert np.abs(got.own).max() <= R
     assert got.errors == y.size
-    w, _ = aklo.best_within(rows, y, R)
+    w, _ = comparators.best_within(rows, y, R)
     base, own = shares @ got.e[:, 0], (1.0 - shares) @ hinge(rows, y, w)
     printed = aklo.own_regret_printed(shares, lam=lam, radius=R)
     assert got.errors - base == late > 7.0 * (own + printed)
@@ -340,7 +340,7 @@ def test_theorem_1_fails_as_a_mistake_is_worth_less_than_1() -> None:
     shares[-1] = 1.0 / (1.0 + q)
     got = plain(rows, y, np.array([[0.0, 1.0]]), shares, lam, each=True)
     assert got.wrong.tolist() == [False] * (N - 1) + [True]
-    w, _ = aklo.best_within(rows, y, R)
+    w, _ = comparators.best_within(rows, y, R)
     base = shares @ got.e[:, 0]
     printed = aklo.own_regret_printed(shares, lam=lam, radius=R)
     assert base + (1.0 - shares) @ hinge(rows, y, w) + printed < 0.8

@@ -20,7 +20,7 @@ from omtl.kernel.play import play
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import objective
 from omtl.theory import comparators, rom
-from omtl.theory.rom_comparator import GAP, FixedWeights, Regulariser, best_fixed
+from omtl.theory.comparators import GAP, FixedWeights, Regulariser, best_fixed
 
 SLACK = 1e-9
 """Of comparisons of sums of rounded numbers, relative."""

@@ -13,7 +13,7 @@ from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine
 from omtl.figures.panels.bounds import Curves, bound_axes, solved
 from omtl.theory import rom
-from omtl.theory.rom_comparator import Best, Regulariser, best_fixed
+from omtl.theory.comparators import Best, Regulariser, best_fixed
 from omtl.util.errors import UserError
 
 TUNED = "regret, rate of the theorem for each T"
