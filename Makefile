@@ -85,14 +85,29 @@ slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this
 mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n)
 	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)'
 
+# Licences under which a package may be used beside MIT code.
+FREE = MIT;BSD;Apache;ISC;MPL;Mozilla Public;PSF;Python Software Foundation;Zlib;ZPL;Zope;Unlicense;CC0;LGPL;HPND;Public Domain
+
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
-	@$(PYTHON) scripts/audit.py
+	@$(PYTHON) -m pip --disable-pip-version-check check
+	@$(PYTHON) -m piplicenses --with-system --ignore-packages omtl --format=csv \
+		--partial-match --allow-only='$(FREE)' --output-file=requirements/licences.csv
+	@$(PYTHON) -m pip_audit --disable-pip --require-hashes --progress-spinner=off -r requirements/test.lock
 
 docs: $(VENV)/test ## build the documentation and the results as one site in .omtl/docs
 	@$(PYTHON) -m scripts.docs
 
-lock: $(VENV)/test ## resolve the requirements anew and lock them by hash
-	@$(PYTHON) scripts/lock.py
+RESOLVE = $(PYTHON) -m uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --no-strip-extras --quiet $(if $(UPGRADE),--upgrade)
+
+# Each lock is constrained by the one before, so that versions agree.
+lock: $(VENV)/test ## resolve the requirements anew and lock them by hash (UPGRADE=1 takes the newest)
+	@$(RESOLVE) requirements/build.in -o requirements/build.lock
+	@$(RESOLVE) pyproject.toml --extra report -o requirements/run.lock
+	@$(RESOLVE) pyproject.toml --extra report --extra tables -c requirements/run.lock -o requirements/tables.lock
+	@$(RESOLVE) pyproject.toml --extra report --extra tables --extra engines \
+		-c requirements/tables.lock -o requirements/engines.lock
+	@$(RESOLVE) pyproject.toml --extra dev -c requirements/engines.lock -o requirements/test.lock
 
 clean: ## remove the environment; downloads and results are kept
 	@rm -rf $(VENV)
