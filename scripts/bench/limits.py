@@ -28,41 +28,26 @@ class Bare(NamedTuple):
     changed: np.ndarray
 
 
-@njit(fastmath=True, nogil=True)
-def bare_dense(X, bare, W):
-    """Take the products and steps of a learner on dense rows."""
-    d = X.shape[1]
-    wrong = 0
-    for e in range(bare.example.size):
-        i = bare.example[e]
-        k = bare.task[i]
-        total = 0.0
-        for place in bare.scored[k]:
-            if place >= 0:
-                w, part = W[place], 0.0
-                for j in range(d):
-                    part += w[j] * X[i, j]
-                total += part
-        if not bare.y[i] * total > 0.0:
-            wrong += 1
-        if bare.fires[e]:
-            for place in bare.read[k]:
-                w, part = W[place], 0.0
-                for j in range(d):
-                    part += w[j] * X[i, j]
-                total += part
-            # The step depends on the products, as a learner's does.
-            step = SMALL_STEP * bare.y[i] if total < 1e9 else 0.0
-            for place in bare.changed[k]:
-                w = W[place]
-                for j in range(d):
-                    w[j] += step * X[i, j]
-    return wrong
+@njit(fastmath=True, nogil=True, inline="always")
+def dense_product(X, i, w):
+    """Return a product with a dense row."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        total += w[j] * X[i, j]
+    return total
 
 
 @njit(nogil=True, inline="always")
-def gathered(rows, start, stop, w):
+def dense_step(X, i, w, size):
+    """Add a part of a dense row."""
+    for j in range(X.shape[1]):
+        w[j] += size * X[i, j]
+
+
+@njit(nogil=True, inline="always")
+def sparse_product(rows, i, w):
     """Return a product with a sparse row, in four sums: vectors of gathered numbers are slower."""
+    start, stop = rows.indptr[i], rows.indptr[i + 1]
     whole = stop - (stop - start) % 4
     s0 = s1 = s2 = s3 = 0.0
     for j in range(start, whole, 4):
@@ -75,29 +60,42 @@ def gathered(rows, start, stop, w):
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(nogil=True)
-def bare_sparse(rows, bare, W):
-    """Take the products and steps of a learner on sparse rows."""
-    wrong = 0
-    for e in range(bare.example.size):
-        i = bare.example[e]
-        k = bare.task[i]
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
-        total = 0.0
-        for place in bare.scored[k]:
-            if place >= 0:
-                total += gathered(rows, start, stop, W[place])
-        if not bare.y[i] * total > 0.0:
-            wrong += 1
-        if bare.fires[e]:
-            for place in bare.read[k]:
-                total += gathered(rows, start, stop, W[place])
-            step = SMALL_STEP * bare.y[i] if total < 1e9 else 0.0
-            for place in bare.changed[k]:
-                w = W[place]
-                for j in range(start, stop):
-                    w[np.uint32(rows.indices[j])] += step * rows.values[j]
-    return wrong
+@njit(nogil=True, inline="always")
+def sparse_step(rows, i, w, size):
+    """Add a part of a sparse row."""
+    for j in range(rows.indptr[i], rows.indptr[i + 1]):
+        w[np.uint32(rows.indices[j])] += size * rows.values[j]
+
+
+def compiled(product, step, fastmath):
+    """Return a loop that takes the products and steps of a learner, and counts mistakes."""
+
+    @njit(nogil=True, fastmath=fastmath)
+    def loop(rows, bare, W):
+        wrong = 0
+        for e in range(bare.example.size):
+            i = bare.example[e]
+            k = bare.task[i]
+            total = 0.0
+            for place in bare.scored[k]:
+                if place >= 0:
+                    total += product(rows, i, W[place])
+            if not bare.y[i] * total > 0.0:
+                wrong += 1
+            if bare.fires[e]:
+                for place in bare.read[k]:
+                    total += product(rows, i, W[place])
+                # The step depends on the products, as a learner's does.
+                size = SMALL_STEP * bare.y[i] if total < 1e9 else 0.0
+                for place in bare.changed[k]:
+                    step(rows, i, W[place], size)
+        return wrong
+
+    return loop
+
+
+bare_dense = compiled(dense_product, dense_step, True)
+bare_sparse = compiled(sparse_product, sparse_step, False)
 
 
 def bare_loop(entry: Entry, ready: Play) -> Call:

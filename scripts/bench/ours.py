@@ -12,7 +12,7 @@ from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix, modes
 from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows, square_norms
-from omtl.data.streams import Stream, checkpoints
+from omtl.data.streams import Stream, Tasks, checkpoints, lifelong, rounds
 from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Learner, Shape
 from omtl.learners.adagrad import AdaGrad
@@ -172,10 +172,15 @@ class Entry:
     def play(self, X: streams.Rows, y: np.ndarray, n_tasks: int) -> Play:
         """Return its play of examples that are dealt to tasks in turn."""
         n_tasks = 1 if self.one_task else n_tasks
-        tasks = streams.tasks_of(X, y, n_tasks)
-        order = streams.task_after_task if self.task_after_task else streams.in_rounds
+        tasks = Tasks(X, y, np.arange(y.size) % n_tasks, tuple(map(str, range(n_tasks))))
+        random = np.random.default_rng(0)
+        order = (
+            lifelong(tasks, random)
+            if self.task_after_task
+            else rounds(tasks, random, random, n_nodes=n_tasks)
+        )
         # As they are: `prepared_data` would drop features that only one example has.
-        examples, stream = in_order(PreparedData(tasks, square_norms(X), ""), order(tasks))
+        examples, stream = in_order(PreparedData(tasks, square_norms(X), ""), order)
         shape = Shape(
             n_tasks,
             X.shape[1],

@@ -35,14 +35,15 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     return {"diverged": np.zeros(len(list(learners)), int)}
 
 
-def waiting_units(count: int) -> list[Unit]:
-    """Return units that only wait."""
-    names = Names("pm", "random_walk", "rounds")
-    experiment = Experiment.compose(names, NO_READING)
-    small = {"n_tasks": 2, "n_examples": 10, "n_features": 3}
-    patch = {f"dataset.*.options.{name}": value for name, value in small.items()}
-    patch |= {"protocol.*.module": __name__, "protocol.*.seconds": SECONDS}
-    return experiment.patched(patch).repeats(0, count)
+WAITS = {"protocol.*.module": __name__, "protocol.*.seconds": SECONDS}
+"""What makes units wait instead of learning."""
+
+
+def perceptrons(count: int, more: dict[str, Any] | None = None, **options: int) -> list[Unit]:
+    """Return units of a random walk with these options, which differ in their repeat."""
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), NO_READING)
+    patch = {f"dataset.*.options.{name}": value for name, value in options.items()}
+    return experiment.patched(patch | (more or {})).repeats(0, count)
 
 
 def seconds_of_engine(name: str, units: list[Unit]) -> float:
@@ -74,6 +75,7 @@ def scheduling(effort: Effort) -> Iterator[dict[str, Any]]:
     count = UNITS if effort.seconds else WORKERS
     for name, backend in PLAIN.items():
         plain = seconds_of_joblib(backend, count)
-        ours = seconds_of_engine(name, waiting_units(count + WORKERS))
+        units = perceptrons(count + WORKERS, WAITS, n_tasks=2, n_examples=10, n_features=3)
+        ours = seconds_of_engine(name, units)
         times = {"seconds": round(ours, 1), "joblib_seconds": round(plain, 1)}
         yield {"engine": name, "units": count, **times, "ratio": ours / plain}

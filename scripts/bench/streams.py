@@ -7,7 +7,6 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.data.triplets import Triplets
 
 NOISE = 0.1
@@ -39,22 +38,6 @@ def sparse_data(n: int, nonzeros: int, n_features: int) -> tuple[sparse.csr_arra
         (values, indices.ravel(), np.arange(n + 1) * nonzeros), shape=(n, n_features)
     )
     return X, noisy_labels(X @ random.standard_normal(n_features), random)
-
-
-def tasks_of(X: Rows, y: np.ndarray, n_tasks: int) -> Tasks:
-    """Return examples dealt to tasks in turn."""
-    return Tasks(X, y, np.arange(y.size) % n_tasks, tuple(map(str, range(n_tasks))))
-
-
-def in_rounds(tasks: Tasks) -> Stream:
-    """Return rounds of one example of every task, each at a node of its own."""
-    random = np.random.default_rng(0)
-    return rounds(tasks, random, random, n_nodes=len(tasks.names))
-
-
-def task_after_task(tasks: Tasks) -> Stream:
-    """Return the stream of all examples of a task, then of the next."""
-    return lifelong(tasks, np.random.default_rng(0))
 
 
 def triplets(n: int, n_rows: int, n_tasks: int) -> Triplets:

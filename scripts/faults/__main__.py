@@ -17,14 +17,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from itertools import cycle, islice
 from pathlib import Path
 
 from omtl.util.result_files import markdown_table
 from scripts.faults.clusters import cluster_of
 from scripts.faults.moments import EVERYWHERE, KINDS, Ground
-from scripts.faults.runs import BrokenError, Place, Server
+from scripts.faults.runs import BrokenError, Place
 
 
 def broken(
@@ -39,8 +38,9 @@ def broken(
     count, seed : int
     """
     turns = sorted(islice(cycle(pairs), count), key=lambda pair: pair[1])
-    with tempfile.TemporaryDirectory() as name, closing(Server(Path(name))) as server:
-        place = Place(Path(name) / "calm", server)
+    with tempfile.TemporaryDirectory() as name:
+        compiled = Path(name) / "compiled"
+        place = Place(Path(name) / "calm", compiled)
         place.start().ends()
         for engine in sorted({engine for _, engine in turns}):
             kinds = [kind for kind, its in turns if its == engine]
@@ -48,7 +48,7 @@ def broken(
                 for number, kind in enumerate(kinds):
                     folder = Path(name) / f"{engine}{number}"
                     drawn = random.Random(f"{seed} {engine} {number}")
-                    ground = Ground(folder, server, place.results(), engine, cluster, drawn)
+                    ground = Ground(folder, compiled, place.results(), engine, cluster, drawn)
                     try:
                         yield kind, engine, KINDS[kind][0](ground), ""
                     except BrokenError as fault:

@@ -17,7 +17,7 @@ from typing import Any
 from omtl.compute.store import FILE
 from omtl.util.status import INTERRUPTED, TERMINATED, WRONG_USE
 from scripts.faults.clusters import CLUSTERS
-from scripts.faults.runs import UNITS, Place, Run, Server, demand
+from scripts.faults.runs import UNITS, Place, Run, demand
 
 STATUS = {"SIGKILL": -signal.SIGKILL, "SIGINT": INTERRUPTED, "SIGTERM": TERMINATED}
 STOPPED = "stopped; finished units are kept"
@@ -31,7 +31,8 @@ class Ground:
     ----------
     folder : Path
         An empty one.
-    server : Server
+    compiled : Path
+        The folder of compiled code.
     calm : dict of str to bytes
         The files of an undisturbed run.
     engine : str
@@ -40,7 +41,7 @@ class Ground:
     """
 
     folder: Path
-    server: Server
+    compiled: Path
     calm: dict[str, bytes]
     engine: str
     cluster: Any
@@ -48,7 +49,7 @@ class Ground:
 
     def place(self, name: str = "place", home: Path | None = None) -> Place:
         """Return a new place."""
-        return Place(self.folder / name, self.server, home)
+        return Place(self.folder / name, self.compiled, home)
 
     def start(self, place: Place, **harm: int) -> Run:
         """Begin a run on the engine, on some workers."""

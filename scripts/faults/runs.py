@@ -22,6 +22,7 @@ from omtl.util.status import DONE
 TABLE = "mini-table1"
 REPEATS = 18
 UNITS = 2 * REPEATS
+COMMAND = "scripts.faults.command"
 PATIENCE = 240.0
 """Seconds after which a run counts as hanging."""
 
@@ -36,40 +37,19 @@ def demand(holds: bool, what: str) -> None:
         raise BrokenError(what)
 
 
-class Server:
-    """A process that has the package loaded and runs the command in forks (`server.py`)."""
-
-    def __init__(self, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("server.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "compiled"), "PYTHONPATH": str(ROOT)},
-        )
-        log = Place(folder / "warm", self).order("serial", "", {})
-        assert self.process.stdout is not None
-        if self.process.stdout.readline() != "ready\n":
-            raise SystemExit(log.read_text(encoding="utf-8"))
-
-    def close(self) -> None:
-        """Wait until it has ended."""
-        self.process.communicate(timeout=PATIENCE)
-
-
 class Place:
     """A folder with the small experiment and results of its own, and a store in its home.
 
     Parameters
     ----------
-    folder : Path
-    server : Server
+    folder, compiled : Path
+        Compiled code is in the latter.
     home : Path, optional
         Of the store; by default in the folder.
     """
 
-    def __init__(self, folder: Path, server: Server, home: Path | None = None) -> None:
-        self.folder, self.home, self._server = folder, home or folder / "home", server
+    def __init__(self, folder: Path, compiled: Path, home: Path | None = None) -> None:
+        self.folder, self.home, self._compiled = folder, home or folder / "home", compiled
         self._table, self._n_runs = folder / "experiments" / "mini" / "table1.yaml", 0
         self.write_experiment()
 
@@ -87,24 +67,21 @@ class Place:
         for path, change in changes.items():
             path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
 
-    def order(self, engine: str, address: str, harm: dict[str, int]) -> Path:
-        """Have the server run the command; return where the run writes what it says."""
-        words = ["table", TABLE, "--seed", "1", "--repeats", str(REPEATS), "--parallel", engine]
-        words += ["--address", address] if address else []
-        words += [] if engine == "serial" else ["--jobs", "2"]
-        log = self.folder.with_name(f"{self.folder.name}-{self._n_runs}.log")
-        log.write_text("", encoding="utf-8")
-        self._n_runs += 1
-        order = {"folder": str(self.folder), "home": str(self.home), "log": str(log)}
-        stdin = self._server.process.stdin
-        assert stdin is not None
-        stdin.write(json.dumps(order | {"words": words, "harm": harm}) + "\n")
-        stdin.flush()
-        return log
-
     def start(self, engine: str = "threads", address: str = "", **harm: int) -> Run:
         """Begin the command that makes the table."""
-        return Run(self.order(engine, address, harm), Store(self.home / "store"))
+        words = ["table", TABLE, "--seed", "1", "--repeats", str(REPEATS), "--parallel", engine]
+        words += ["--address", address] if address else []
+        log = self.folder.with_name(f"{self.folder.name}-{self._n_runs}.log")
+        self._n_runs += 1
+        own = {"OMTL_HOME": str(self.home), "OMTL_OWN": str(self.folder), "PYTHONPATH": str(ROOT)}
+        own["NUMBA_CACHE_DIR"] = str(self._compiled)
+        with log.open("wb") as said, log.with_suffix(".out").open("wb") as printed:
+            process = subprocess.Popen(
+                [sys.executable, "-m", COMMAND, json.dumps(harm), *words, "--jobs", "2"],
+                **{"cwd": self.folder, "env": os.environ | own, "start_new_session": True},
+                **{"stdout": printed, "stderr": said},
+            )
+        return Run(process, log, Store(self.home / "store"))
 
     def stored(self) -> dict[bytes, bytes]:
         """Return the hashes of the intact units in the store by their keys."""
@@ -131,15 +108,15 @@ class Place:
 class Run:
     """A run that is under way, or has ended."""
 
-    def __init__(self, log: Path, store: Store) -> None:
-        self._log, self._store, self._began = log, store, time.monotonic()
-        while not log.with_suffix(".pid").exists():
-            time.sleep(0.001)
-        self.pid = int(log.with_suffix(".pid").read_text(encoding="utf-8"))
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, store: Store) -> None:
+        self._process, self._log, self._store = process, log, store
+        while self.is_alive() and not self.printed():
+            time.sleep(0.005)
+        self._began = time.monotonic()
 
     def is_alive(self) -> bool:
         """Whether the run is under way."""
-        return not self._log.with_suffix(".status").exists()
+        return self._process.poll() is None
 
     def sleep_until(self, share: float) -> bool:
         """Wait until a share of all units is stored; return whether the run is still under way.
@@ -157,12 +134,11 @@ class Run:
 
     def wait(self) -> int:
         """Return the status, or minus the number of a signal; a run that hangs is killed."""
-        while self.is_alive() and time.monotonic() < self._began + PATIENCE:
-            time.sleep(0.005)
-        if self.is_alive():
-            self.signal(9)
-            raise BrokenError(f"hangs: {self.said()!r}")
-        return int(self._log.with_suffix(".status").read_text(encoding="utf-8"))
+        try:
+            return self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired as fault:
+            self._process.kill()
+            raise BrokenError(f"hangs: {self.said()!r}") from fault
 
     def ends(self, *statuses: int, says: str = "") -> bool:
         """Demand that the run is done, or has one of these statuses and says so; return which."""
@@ -174,8 +150,7 @@ class Run:
 
     def signal(self, number: int) -> None:
         """Send the run a signal, unless it has ended."""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+        self._process.send_signal(number)
 
     def said(self) -> str:
         """Return what the run has said on standard error."""
@@ -188,7 +163,7 @@ class Run:
     def workers(self) -> list[int]:
         """Return the worker processes that the run has started."""
         with suppress(psutil.Error):
-            children = psutil.Process(self.pid).children()
+            children = psutil.Process(self._process.pid).children()
             alive = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
             return [one.pid for one in alive if "own_process" in " ".join(one.cmdline())]
         return []
