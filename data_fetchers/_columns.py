@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -12,6 +12,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from omtl.util.errors import UserError
@@ -86,21 +87,44 @@ VALUES = "write a number, or a column of 0 and 1 for each value"
 """What to do about a column of other values."""
 
 
-def no_numbers(name: str, kind: str, values: Iterable[Any], todo: str) -> UserError:
-    """Return the error that shows a value in a column of features that is not a number.
+NESTED = "give each of its parts a column of its own"
+"""What to do about a column of lists or records."""
+
+
+def columns_of(
+    frame: pd.DataFrame, label: str, task: str, features: Sequence[str] | None
+) -> ParsedTable:
+    """Return the columns of a frame, after checking that they exist and are numeric.
 
     Parameters
     ----------
-    name, kind : str
-        The column's name and type.
-    values : iterable
-        What is in it.
-    todo : str
-        What to do instead of leaving it out.
+    frame : DataFrame
+    label, task, features
+        As of `feature_columns`.
     """
-    there = [value for value in values if value is not None]
-    value = next(filter(_is_no_number, there), there[0] if there else None)
-    return UserError(
+    used = feature_columns(list(frame), label, task, features)
+    if frame.empty:
+        raise UserError("it has no row")
+    X = np.column_stack([_numbers(str(name), frame[name]) for name in used])
+    if frame[label].isna().any():
+        raise UserError(f"row {int(frame[label].isna().argmax()) + 1} has no {label}")
+    tasks = text_of_tasks(task, frame[task].astype(object).where(frame[task].notna(), None))
+    labels = [one.tolist() if isinstance(one, np.ndarray) else one for one in frame[label].tolist()]
+    return ParsedTable(X, labels, tasks, [*map(str, used)])
+
+
+def _numbers(name: str, column: pd.Series) -> np.ndarray:
+    """Return a column of features as floats, with NaN for what is missing."""
+    kind = pd.api.types.infer_dtype(column)
+    if pd.api.types.is_numeric_dtype(column.dtype) or kind in ("decimal", "empty"):
+        return column.to_numpy(np.float64, na_value=np.nan)
+    values = column.dropna()
+    if isinstance(values.iloc[0], list | dict | np.ndarray):
+        todo = NESTED
+    else:
+        todo = TIMES if kind.startswith(("date", "time")) else VALUES
+    value = next(filter(_is_no_number, values), values.iloc[0])
+    raise UserError(
         f"column {name!r} ({kind}) has {shortened(str(value))}, which is no number; {todo}, "
         "or leave the column out of dataset.options.features"
     )
@@ -114,7 +138,7 @@ def _is_no_number(value: Any) -> bool:
     return False
 
 
-def text_of_tasks(what: str, column: np.ndarray) -> list[str]:
+def text_of_tasks(what: str, column: np.ndarray | pd.Series) -> list[str]:
     """Return an array of tasks as text, such that different values have different texts.
 
     7 is the text of the integer and of the float 7.0; others are 1.1, true, 2024-12-31, and bytes

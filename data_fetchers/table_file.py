@@ -13,13 +13,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from reprlib import repr as shortened
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from data_fetchers._columns import ParsedTable, some, table_notes, text_of_tasks, uneven_scales
+from data_fetchers._columns import (
+    ParsedTable,
+    columns_of,
+    some,
+    table_notes,
+    text_of_tasks,
+    uneven_scales,
+)
 from data_fetchers._shared import checked_choices
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
@@ -152,6 +158,12 @@ def load(options: Options) -> TasksOfTable:
         parsed = READERS[kind](found, options)
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
+    except ModuleNotFoundError as fault:
+        raise UserError(
+            f"{path}: pyarrow reads such files, and is not installed: pip install "
+            f"{str(fault.name)!r}, or 'omtl[tables]'; svmlight, NumPy's .npz and "
+            "omtl.datasets.from_frame do without"
+        ) from fault
     except UnicodeDecodeError as fault:
         raise UserError(f"{path}: its text is not of UTF-8; save it as UTF-8") from fault
     except OSError as fault:
@@ -180,23 +192,26 @@ def _found(path: str) -> Path:
 
 
 def _csv(path: Path, options: Options) -> ParsedTable:
-    return _arrow().csv_table(path, options.label, options.task, options.features)
+    """Return the columns of a CSV file, with tasks as they are written."""
+    import pyarrow.csv
+
+    as_written = pyarrow.csv.ConvertOptions(column_types={options.task: pyarrow.string()})
+    try:
+        table = pyarrow.csv.read_csv(path, convert_options=as_written)
+    except pyarrow.ArrowInvalid as fault:
+        cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
+        raise UserError(f"it is no CSV ({cause})") from fault
+    return columns_of(table.to_pandas(), options.label, options.task, options.features)
 
 
 def _parquet(path: Path, options: Options) -> ParsedTable:
-    return _arrow().parquet_table(path, options.label, options.task, options.features)
+    import pyarrow.parquet
 
-
-def _arrow() -> ModuleType:
-    """Return the module that needs pyarrow."""
-    try:  # an import that counts in the version of this module's code
-        import data_fetchers._arrow as found
-    except ModuleNotFoundError as fault:
-        raise UserError(
-            f"pyarrow reads such files, and is not installed: pip install {str(fault.name)!r}, or "
-            "'omtl[tables]'; svmlight, NumPy's .npz and omtl.datasets.from_frame do without"
-        ) from fault
-    return found
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowException as fault:
+        raise UserError("it is no Parquet, or a damaged one") from fault
+    return columns_of(table.to_pandas(), options.label, options.task, options.features)
 
 
 def _svmlight(path: Path, options: Options) -> ParsedTable:

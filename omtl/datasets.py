@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from data_fetchers._columns import TIMES, VALUES, feature_columns, no_numbers, text_of_tasks
+from data_fetchers._columns import columns_of, text_of_tasks
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.playing import load_tasks
@@ -289,24 +289,14 @@ def from_frame(
     >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
     <DataSet clinics: 4 examples, 1 features, 2 tasks>
     """
-    used = feature_columns(list(frame), label, task, features)
-    tasks = frame[task].astype(object).where(frame[task].notna(), None)
+    parsed = columns_of(frame, label, task, features)
     arrays = {
-        "X": np.column_stack([_numbers(str(column), frame[column]) for column in used]),
-        "y": _signs(frame[label].to_numpy(), name),
-        "task": np.array(text_of_tasks(task, tasks.to_numpy())),
-        "features": np.array(used, dtype=str),
+        "X": parsed.X,
+        "y": _signs(np.asarray(parsed.label), name),
+        "task": np.array(parsed.task),
+        "features": np.array(parsed.features, dtype=str),
     }
     return _of_arrays(name, arrays, normalise, bias)
-
-
-def _numbers(name: str, column: pd.Series) -> np.ndarray:
-    """Return a column of features as floats, with NaN for what is missing."""
-    types = pd.api.types
-    if types.is_numeric_dtype(column.dtype) or types.infer_dtype(column) == "decimal":
-        return column.to_numpy(np.float64, na_value=np.nan)
-    is_time = types.is_datetime64_any_dtype(column.dtype) or types.infer_dtype(column) == "date"
-    raise no_numbers(name, str(column.dtype), column.dropna(), TIMES if is_time else VALUES)
 
 
 def _signs(y: np.ndarray, name: str) -> np.ndarray:

@@ -130,9 +130,9 @@ STRUCTS = [{"a": 1}] * 4
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"task": LISTS}, "'task' is of type list.*cannot name tasks"),
-        ({"task": STRUCTS}, "'task' is of type struct.*cannot name tasks"),
-        ({"task": [b"\xff"] * 4}, "'task' is of type binary, which cannot name tasks"),
+        ({"task": LISTS}, "task is of type ndarray, which cannot name tasks"),
+        ({"task": STRUCTS}, "task is of type dict, which cannot name tasks"),
+        ({"task": [b"\xff"] * 4}, "its text is not of UTF-8"),
         ({"task": [1.0, float("nan"), 1.0, 1.0]}, "row 2 has no task"),
         ({"label": LISTS}, r"row 1 has the label \[1\]"),
         ({"label": STRUCTS}, r"row 1 has the label \{'a': 1\}"),
@@ -217,7 +217,6 @@ def test_frames_do_without_pyarrow_and_files_that_need_it_say_so(
     """Pyarrow is the largest package that only tables of one's own need."""
     for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "data_fetchers._arrow", raising=False)
     rows = pd.DataFrame({"label": [0, 1, 0, 1], "task": [7.0, 7.0, 8.5, 8.5], "x": [1, 2, 3, None]})
     assert datasets.from_frame(rows.fillna(0.0)).task_names == ("7", "8.5")
     with pytest.raises(UserError, match="row 4 has a feature that is missing"):
