@@ -20,8 +20,7 @@ from omtl.experiment.unit import Experiment, Unit
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
-from omtl.figures.plan import plan_figure
-from omtl.figures.play import as_chosen
+from omtl.figures.plan import as_chosen, plan_figure
 from omtl.reproduction.json_ld import croissant, write_crate
 from omtl.reproduction.record import write_record_table
 from omtl.tables import plan

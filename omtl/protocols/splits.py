@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError, check_known
@@ -158,18 +159,12 @@ def areas(scores: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> 
     n_tasks : int
         Number of tasks.
     """
-    order = np.lexsort((scores, task))
-    score, of = scores[order], task[order]
-    fresh = np.ones(order.size, dtype=bool)
-    fresh[1:] = (score[1:] != score[:-1]) | (of[1:] != of[:-1])
-    start = np.flatnonzero(fresh)
-    stop = np.append(start[1:], order.size)
-    rank = np.repeat((start + stop + 1) / 2.0, stop - start)  # from 1, ties averaged
-    n_all = np.bincount(of, minlength=n_tasks)
-    rank -= (np.cumsum(n_all) - n_all)[of]
-    positive = y[order] > 0.0
-    n_positive = np.bincount(of[positive], minlength=n_tasks)
-    total = np.bincount(of[positive], weights=rank[positive], minlength=n_tasks)
-    pairs = n_positive * (n_all - n_positive)
-    right = total - n_positive * (n_positive + 1) / 2.0
-    return np.where(pairs > 0, right / np.maximum(pairs, 1), np.nan)
+    found = np.full(n_tasks, np.nan)
+    for k in range(n_tasks):
+        own = task == k
+        positive = y[own] > 0.0
+        n = np.count_nonzero(positive)
+        if pairs := n * (positive.size - n):
+            ranks = rankdata(scores[own])[positive]
+            found[k] = (ranks.sum() - n * (n + 1) / 2.0) / pairs
+    return found

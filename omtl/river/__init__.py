@@ -28,9 +28,8 @@ from river import base
 from scipy import sparse
 from scipy.special import expit
 
-from omtl.sklearn import PassiveAggressive, growth
+from omtl.sklearn import PassiveAggressive, states
 from omtl.sklearn.base import NOT_QUICK, MultiTaskClassifier, cloned
-from omtl.sklearn.states import norm_of_sparse
 
 __all__ = ["MultiTask"]
 
@@ -204,7 +203,7 @@ class MultiTask(base.MiniBatchClassifier):
         for i, name in enumerate(task):
             at.setdefault(name, []).append(i)
         for name, places in at.items():
-            asked = growth.with_task(model, name)
+            asked = states.with_task(model, name)
             scores[places] = asked.decision_function(rows[places], [name] * len(places))
         return scores
 
@@ -232,7 +231,7 @@ class MultiTask(base.MiniBatchClassifier):
         new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
         n_columns = len(column) + len(new)
         if n_columns > model.n_features_in_:
-            growth.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
+            states.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
         column.update(zip(new, range(len(column), n_columns), strict=True))
         self._layout = None
 
@@ -293,10 +292,10 @@ class MultiTask(base.MiniBatchClassifier):
         try:
             quick = model._quick_ahead if sign == 0.0 else model._quick
             k = model._place[task]
-            score = quick(columns, values, norm_of_sparse(values), sign, k, k)
+            score = quick(columns, values, states.norm_of_sparse(values), sign, k, k)
         except NOT_QUICK:
             if self.tasks is None and sign == 0.0:
-                model = growth.with_task(model, task)
+                model = states.with_task(model, task)
             shape = (1, model.n_features_in_)
             row = sparse.csr_array((values, columns, [0, values.size]), shape=shape)
             return model._one(row, task, None, sign)

@@ -22,9 +22,8 @@ from omtl.site.audits import (
     readings,
 )
 from omtl.site.board import board_content
-from omtl.site.catalogue import data_sets, learners
+from omtl.site.catalogue import data_sets, learners, papers, totals
 from omtl.site.figures import figure_page
-from omtl.site.papers import papers, totals
 from omtl.site.sources import Sources, comment_of, shown_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug

@@ -28,7 +28,7 @@ from omtl.kernel.loop import (
 )
 from omtl.kernel.one_example import Engine
 from omtl.kernel.rules import Shape
-from omtl.sklearn import growth
+from omtl.sklearn import states
 from omtl.sklearn.arguments import (
     TaskCodes,
     check_begun,
@@ -46,7 +46,6 @@ from omtl.sklearn.arguments import (
     unknown_task,
 )
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.states import arrays_of, batch_part, norms_of, one_row
 from omtl.util.errors import UserError
 
 COMPILED = True
@@ -208,14 +207,14 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
-        new = growth.new_tasks(self, given) if self._is_open and given is not None else {}
+        new = states.new_tasks(self, given) if self._is_open and given is not None else {}
         places = {**self._number, **dict(zip(new.values(), count(len(self.tasks_))))}
         batch = self._batch(X, signs, numbers_of(given, y.size, places), node, checks=not whole)
         finite = True
         for begin, end in pairwise(sorted({0, *new, y.size})):
             if begin in new:
-                growth.add_task(self, new[begin])
-            part = batch_part(batch, begin, end) if new else batch
+                states.add_task(self, new[begin])
+            part = states.batch_part(batch, begin, end) if new else batch
             scores = self._follow(part, True, ends=whole and end == y.size)
             finite &= bool(np.isfinite(scores).all())
         if not finite:
@@ -252,7 +251,7 @@ class TaskStream(BaseEstimator):
 
     def _finite_norms(self, X: Any) -> np.ndarray:
         """Return the squared norms of rows; raise ValueError if one is not finite."""
-        norms = norms_of(X)
+        norms = states.norms_of(X)
         if not np.isfinite(norms).all():
             assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
             raise ValueError(NOT_FINITE)
@@ -266,11 +265,11 @@ class TaskStream(BaseEstimator):
         if isinstance(batch.rows, SparseRows):
             yield batch
             return
-        n, size = batch.task.size, max(1, BLOCK // self.n_features_in_)
+        n, size = batch.task.size, max(1, BLOCK // max(1, self.n_features_in_))
         is_converted = batch.rows.X.dtype != np.float64
         buffer = np.empty((min(n, size) if is_converted else 0, self.n_features_in_))
         for begin in range(0, max(n, 1), size):
-            part = batch_part(batch, begin, min(begin + size, n))
+            part = states.batch_part(batch, begin, min(begin + size, n))
             X = batch.rows.X[begin : begin + size]
             if is_converted:
                 buffer[: part.task.size] = X
@@ -334,7 +333,7 @@ class TaskStream(BaseEstimator):
         before = {name: getattr(self._state, name).copy() for name in self.entry.drawn}
         scores = np.empty(batch.task.size)
         for i in range(scores.size):
-            scores[i : i + 1] = self._follow(batch_part(batch, i, i + 1), learns=False)
+            scores[i : i + 1] = self._follow(states.batch_part(batch, i, i + 1), learns=False)
             for name, array in before.items():
                 getattr(self._state, name)[...] = array
         return scores
@@ -342,17 +341,17 @@ class TaskStream(BaseEstimator):
     def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
         """Score one example, and learn from it if `sign` is a label, not 0."""
         check_begun(self)
-        row = one_row(x, self._shape.sparse)
+        row = states.one_row(x, self._shape.sparse)
         if row.shape != (1, self.n_features_in_):
             raise ValueError(
                 f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        norm = norms_of(row)
+        norm = states.norms_of(row)
         if not np.isfinite(norm).all():
             raise ValueError(NOT_FINITE)
         if sign != 0.0 and self._is_open:
-            growth.meet(self, task)
+            states.meet(self, task)
         number = np.array([self._number_of(task)])
         nodes = self._nodes(number, None if node is None else [node])
         batch = Batch(rows_of(row), np.array([sign]), number, nodes, norm)
@@ -387,7 +386,7 @@ class TaskStream(BaseEstimator):
     def _arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays of what is learnt, by path."""
         return {
-            **arrays_of(self._state, "state/"),
-            **arrays_of(self._clock, "clock/"),
-            **arrays_of(self._window, "window/"),
+            **states.arrays_of(self._state, "state/"),
+            **states.arrays_of(self._clock, "clock/"),
+            **states.arrays_of(self._window, "window/"),
         }

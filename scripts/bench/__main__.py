@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from omtl.util.host import host
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import markdown_table, write_csv
-from scripts.bench import estimators, learners, scheduling, waits
+from scripts.bench import estimators, learners, waits
 from scripts.bench.turns import QUICK, Effort, as_frame
 
 PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
@@ -27,7 +27,7 @@ PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
     "growth": learners.growth,
     "similarities": learners.similarities,
     "grids": learners.grids,
-    "scheduling": scheduling.scheduling,
+    "scheduling": waits.scheduling,
 }
 
 

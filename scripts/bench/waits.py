@@ -1,4 +1,4 @@
-"""What a person waits for: whole commands, each a process of its own."""
+"""What a person waits for: whole commands, and handing out and storing many small units."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import joblib
+import numpy as np
+
+from omtl.compute import engine
+from omtl.compute.store import Store
+from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.readings import NO_READING
+from omtl.experiment.unit import Experiment, Names, Unit
+from omtl.protocols.setting import Setting
 from omtl.util.paths import ROOT
 from scripts.bench.turns import Effort
 
@@ -60,3 +70,63 @@ def row(command: str, turns: list[tuple[float, float]]) -> dict[str, Any]:
     elapsed, processor = zip(*turns, strict=True)
     medians = {"seconds": statistics.median(elapsed), "cpu_seconds": statistics.median(processor)}
     return {"command": command, "turns": len(turns), **medians, "longest": max(elapsed)}
+
+
+WORKERS = 2
+UNITS, SECONDS = 2000, 0.1
+"""How many units are handed out, and how long each waits."""
+
+PLAIN = {"threads": "threading", "processes": "loky", "dask": "loky", "ray": "loky"}
+"""The engines, each with the backend of plain joblib that it is compared with."""
+
+
+def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
+    """Wait: as a protocol, this module learns nothing."""
+    time.sleep(setting.protocol["seconds"])
+    return {"diverged": np.zeros(len(list(learners)), int)}
+
+
+WAITS = {"protocol.*.module": __name__, "protocol.*.seconds": SECONDS}
+"""What makes units wait instead of learning."""
+
+
+def perceptrons(count: int, more: dict[str, Any] | None = None, **options: int) -> list[Unit]:
+    """Return units of a random walk with these options, which differ in their repeat."""
+    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), NO_READING)
+    patch = {f"dataset.*.options.{name}": value for name, value in options.items()}
+    return experiment.patched(patch | (more or {})).repeats(0, count)
+
+
+def seconds_of_engine(name: str, units: list[Unit]) -> float:
+    """Return how long an engine takes; its workers have started before."""
+    parallel = resolve_jobs(load_option("parallel", name), WORKERS)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        engine.run_units(units[:WORKERS], store, parallel, quiet=True)
+        began = time.perf_counter()
+        outcome = engine.run_units(units[WORKERS:], store, parallel, quiet=True)
+        seconds = time.perf_counter() - began
+    if outcome.computed != len(units) - WORKERS:
+        raise RuntimeError(f"{name}: {next(iter(outcome.failed.values())).reason}")
+    return seconds
+
+
+def seconds_of_joblib(backend: str, count: int) -> float:
+    """Return how long plain joblib takes for as many waits."""
+    with joblib.Parallel(WORKERS, backend) as pool:
+        pool(joblib.delayed(time.sleep)(0.0) for _ in range(WORKERS))
+        began = time.perf_counter()
+        pool(joblib.delayed(time.sleep)(SECONDS) for _ in range(count))
+        return time.perf_counter() - began
+
+
+def scheduling(effort: Effort) -> Iterator[dict[str, Any]]:
+    """Yield the seconds of each engine, and of plain joblib for as many waits."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    count = UNITS if effort.seconds else WORKERS
+    for name, backend in PLAIN.items():
+        plain = seconds_of_joblib(backend, count)
+        units = perceptrons(count + WORKERS, WAITS, n_tasks=2, n_examples=10, n_features=3)
+        ours = seconds_of_engine(name, units)
+        times = {"seconds": round(ours, 1), "joblib_seconds": round(plain, 1)}
+        yield {"engine": name, "units": count, **times, "ratio": ours / plain}

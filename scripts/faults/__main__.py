@@ -21,9 +21,8 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from omtl.util.result_files import markdown_table
-from scripts.faults.clusters import cluster_of
 from scripts.faults.moments import EVERYWHERE, KINDS, Ground
-from scripts.faults.runs import BrokenError, Place
+from scripts.faults.runs import BrokenError, Place, cluster_of
 
 
 def broken(

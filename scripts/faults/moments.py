@@ -16,8 +16,7 @@ from typing import Any
 
 from omtl.compute.store import FILE
 from omtl.util.status import INTERRUPTED, TERMINATED, WRONG_USE
-from scripts.faults.clusters import CLUSTERS
-from scripts.faults.runs import UNITS, Place, Run, demand
+from scripts.faults.runs import CLUSTERS, UNITS, Place, Run, demand
 
 STATUS = {"SIGKILL": -signal.SIGKILL, "SIGINT": INTERRUPTED, "SIGTERM": TERMINATED}
 STOPPED = "stopped; finished units are kept"

@@ -22,7 +22,7 @@ from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
-from scripts.bench.scheduling import perceptrons
+from scripts.bench.waits import perceptrons
 
 WORKERS = 2
 slow, deep = pytest.mark.slow, pytest.mark.deep
@@ -128,7 +128,7 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.util.signals import ended
-from scripts.bench.scheduling import perceptrons
+from scripts.bench.waits import perceptrons
 
 store, times = Store(Path(sys.argv[1])), int(sys.argv[2])
 

@@ -31,8 +31,7 @@ from omtl.figures.numbers import figure_rows, show_figure
 from omtl.figures.panels import axes
 from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
-from omtl.figures.plan import plan_figure
-from omtl.figures.play import as_chosen
+from omtl.figures.plan import as_chosen, plan_figure
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.util.paths import ROOT

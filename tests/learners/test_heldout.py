@@ -19,12 +19,12 @@ from omtl.data.streams import Tasks, one_by_one
 from omtl.experiment.config import load_option
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.unit import Experiment, Names
+from omtl.figures.panels.relations import contrast, two_clusters
 from omtl.kernel.loop import run
 from omtl.kernel.play import new_trace
 from omtl.learners.batch import ITL
 from omtl.learners.lifelong import AKLO
 from omtl.learners.perceptron import Perceptron
-from omtl.measures.clusters import contrast, two_clusters
 from omtl.protocols import heldout, transfer
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split

@@ -60,7 +60,7 @@ PANEL_KINDS = {
     "parameter_effect": PanelKind("metric_lines", "error rate (%)", "parameter", by_line=True),
     "precision_at_k": PanelKind("rankings", "%", shows="precision average_precision"),
     "query_ratio": PanelKind("rankings", "%", "rank ratios", shows="precision average_precision"),
-    "regret_bound": PanelKind("regret_bounds", "regret (hinge loss)", "ridges", by_line=True),
+    "regret_bound": PanelKind("bounds", "regret (hinge loss)", "ridges", by_line=True),
     "relationship": PanelKind("relations", needs="groups", by_line=True),
     "rom_regret": PanelKind(
         "rom_bounds", "regret (loss and regulariser)", "horizons", by_line=True
@@ -68,7 +68,7 @@ PANEL_KINDS = {
     "sensitivity": PanelKind(
         "metric_lines", "AP@10 on the validation part (%)", "parameter", by_line=True
     ),
-    "smoothed_regret": PanelKind("regret_bounds", "regret (hinge loss)", "ridges", by_line=True),
+    "smoothed_regret": PanelKind("bounds", "regret (hinge loss)", "ridges", by_line=True),
     "task_bound": PanelKind("aklo_bounds", "errors on a task", "delta", by_line=True),
     "task_curves": PanelKind(
         "curves", "cumulative error rate (%)", "tasks", shows="checkpoint_by_task seen_by_task"
