@@ -91,7 +91,7 @@ NESTED = "give each of its parts a column of its own"
 """What to do about a column of lists or records."""
 
 
-def columns_of(
+def parsed_frame(
     frame: pd.DataFrame, label: str, task: str, features: Sequence[str] | None
 ) -> ParsedTable:
     """Return the columns of a frame, after checking that they exist and are numeric.

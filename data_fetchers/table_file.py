@@ -20,7 +20,7 @@ from scipy import sparse
 
 from data_fetchers._columns import (
     ParsedTable,
-    columns_of,
+    parsed_frame,
     some,
     table_notes,
     text_of_tasks,
@@ -201,7 +201,7 @@ def _csv(path: Path, options: Options) -> ParsedTable:
     except pyarrow.ArrowInvalid as fault:
         cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
         raise UserError(f"it is no CSV ({cause})") from fault
-    return columns_of(table.to_pandas(), options.label, options.task, options.features)
+    return parsed_frame(table.to_pandas(), options.label, options.task, options.features)
 
 
 def _parquet(path: Path, options: Options) -> ParsedTable:
@@ -211,7 +211,7 @@ def _parquet(path: Path, options: Options) -> ParsedTable:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as fault:
         raise UserError("it is no Parquet, or a damaged one") from fault
-    return columns_of(table.to_pandas(), options.label, options.task, options.features)
+    return parsed_frame(table.to_pandas(), options.label, options.task, options.features)
 
 
 def _svmlight(path: Path, options: Options) -> ParsedTable:

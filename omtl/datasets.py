@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from data_fetchers._columns import columns_of, text_of_tasks
+from data_fetchers._columns import parsed_frame, text_of_tasks
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.playing import load_tasks
@@ -289,7 +289,7 @@ def from_frame(
     >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
     <DataSet clinics: 4 examples, 1 features, 2 tasks>
     """
-    parsed = columns_of(frame, label, task, features)
+    parsed = parsed_frame(frame, label, task, features)
     arrays = {
         "X": parsed.X,
         "y": _signs(np.asarray(parsed.label), name),
