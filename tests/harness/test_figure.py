@@ -72,7 +72,7 @@ def test_the_numbers_of_each_kind_of_panel_are_those_of_the_golden_file(
     one, other = (re.sub(NUMBER, "#", text) for text in texts)
     assert one == other
     found, known = (np.array(re.findall(NUMBER, text), dtype=float) for text in texts)
-    np.testing.assert_allclose(found, known, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(found, known, rtol=1e-4, atol=1e-3)  # of solvers, too
 
 
 def test_every_figure_can_be_planned() -> None:
