@@ -21,7 +21,7 @@ from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
 from omtl.experiment.schema import choose
-from omtl.experiment.selection import costs_on_the_way, plays_a_path
+from omtl.experiment.selection import costs, costs_on_the_way, plays_a_path
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
@@ -252,12 +252,16 @@ def audit_choices(
 ) -> dict[str, float]:
     """Return the shares of choices of which every best point is at an edge, and of tied ones.
 
-    Nothing for a rule that does not choose at checkpoints.
+    A choice is made at each checkpoint, or by cross-validation once in each repeat. Nothing for
+    other rules.
     """
-    if not plays_a_path(rule):
+    if plays_a_path(rule):
+        tried = np.concatenate([costs_on_the_way(result, rule) for result in results])
+    elif rule.rule == "cross_validation":
+        tried = np.array([costs([result], rule) for result in results])
+    else:
         return {}
-    costs = np.concatenate([costs_on_the_way(result, rule) for result in results])
-    best = costs == costs.min(axis=1, keepdims=True)
+    best = tried == tried.min(axis=1, keepdims=True)
     inside = best & ~at_edge(experiment)
     return {"edge": 1.0 - inside.any(axis=1).mean(), "ties": (best.sum(axis=1) > 1).mean()}
 

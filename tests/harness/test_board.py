@@ -172,6 +172,17 @@ def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
     assert audit_choices([], experiment, SelectionSpec.named("prefix")) == {}
 
 
+def test_the_audit_counts_a_choice_by_cross_validation_in_each_repeat() -> None:
+    """Of three values of C the middle one is best in one repeat of two, then an end."""
+    experiment = small("coml").patched({"algorithm.*.grid": {"C": [0.1, 1.0, 10.0], "mu": [0]}})
+    results = [
+        Result({"validation": np.array(areas), "diverged": np.zeros(3)}, {})
+        for areas in ([0.5, 0.7, 0.6], [0.5, 0.7, 0.8])
+    ]
+    found = audit_choices(results, experiment, SelectionSpec.named("cv5"))
+    assert found == {"edge": 0.5, "ties": 0.0}
+
+
 def test_the_command_of_a_cell_makes_its_number(played: tuple[BoardPlan, Store]) -> None:
     """`omtl run` with the words that the board's page shows plays the very units."""
     from omtl.experiment.composition import composed
