@@ -68,7 +68,7 @@ class BoardPlan:
     learners, data : sequence of str
         The competing learners and their data sets; empty means all.
     repeats : int or None
-        The board's own number for None.
+        For None the board's own number: a data set's, or else that of all.
     seed : int
     """
 
@@ -95,10 +95,10 @@ class BoardPlan:
         """Where its results are, within the folder of results."""
         return "board" if self.board == "default" else f"board/{self.board}"
 
-    @property
-    def n_repeats(self) -> int:
-        """Number of repeats of each cell."""
-        return self.repeats or self.config["repeats"]
+    def n_repeats(self, dataset: str) -> int:
+        """Return the number of repeats of each cell of a data set."""
+        about = self.config["data"].get(dataset, {})
+        return self.repeats or about.get("repeats", self.config["repeats"])
 
     @cached_property
     def datasets(self) -> list[str]:
@@ -151,7 +151,7 @@ class BoardPlan:
         words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
         words += [f"+protocol.share={about['share']}"] if "share" in about else []
         words += [f"network={self.networks[0]}", f"selection={self.config['selection']}"]
-        return [*words, f"repeats={self.n_repeats}", f"seed={self.seed}"]
+        return [*words, f"repeats={self.n_repeats(dataset)}", f"seed={self.seed}"]
 
     def composed(self, dataset: str) -> ComposedRun:
         """Return what is composed for a data set, with some learner."""
@@ -175,9 +175,10 @@ class BoardPlan:
     @cached_property
     def units(self) -> dict[tuple[str, str], list[Unit]]:
         """The units of each cell, by data set and learner."""
-        repeats = self.seed, self.n_repeats
         return {
-            (dataset, name): self.experiment(dataset, name).repeats(*repeats)
+            (dataset, name): self.experiment(dataset, name).repeats(
+                self.seed, self.n_repeats(dataset)
+            )
             for dataset in self.datasets
             for name in self.entrants
         }
@@ -382,6 +383,7 @@ def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict
         "tasks": len(tasks.names),
         "examples": int(results[0].arrays["examples"].sum()),
         "share": about.get("share", 1.0),
+        "repeats": len(results),
         "features": tasks.X.shape[1],
         "rows": "sparse" if sparse.issparse(tasks.X) else "dense",
         "positives": round(float(np.mean(tasks.y > 0.0)), 3),

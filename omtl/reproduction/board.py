@@ -133,7 +133,7 @@ def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> li
     about = {
         "board": made.board.config,
         "seed": made.board.seed,
-        "repeats": made.board.n_repeats,
+        "repeats": made.board.repeats or made.board.config["repeats"],
         "cpu": host()["cpu"],
     }
     texts = {

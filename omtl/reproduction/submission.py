@@ -20,7 +20,7 @@ import pandas as pd
 from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
 from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells
-from omtl.experiment.config import load_option, option_files, options
+from omtl.experiment.config import option_files, options
 from omtl.experiment.schema import read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS, Metric
@@ -31,7 +31,6 @@ from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.host import host
 from omtl.util.providers import extension_of
-from omtl.util.screen import plural
 from omtl.util.status import DONE, FAILED
 
 FORMAT = 1
@@ -70,7 +69,7 @@ class Submission:
     learner: str
     board: str
     data: tuple[str, ...]
-    repeats: int
+    repeats: int | None
     seed: int
     files: Mapping[str, str]
     cells: tuple[CellOfSubmission, ...]
@@ -80,8 +79,9 @@ class Submission:
 
     def __post_init__(self) -> None:
         """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
-        known = self.board in options("board")
-        metric = METRICS[load_option("board", self.board)["metric"]] if known else METRICS["error"]
+        known = self.board if self.board in options("board") else "default"
+        board = BoardPlan(known, repeats=self.repeats)
+        metric = METRICS[board.config["metric"]]
         seen: set[str] = set()
         for cell in self.cells:
             if cell.algorithm != self.learner:
@@ -96,7 +96,7 @@ class Submission:
                     f"{cell.dataset}: the label must have at most {LONGEST_LABEL} printable letters"
                 )
             if cell.values:
-                _check_numbers(cell, self.repeats, metric)
+                _check_numbers(cell, board.n_repeats(cell.dataset), metric)
 
 
 def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> None:
@@ -173,7 +173,7 @@ def joined(
     """
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
-    n_repeats = max(map(_n_repeats, there["values"]), default=0)
+    needed = there["values"].map(_n_repeats).groupby(there["dataset"]).max()
     parts, notes = [found], []
     for content in handed_in:
         learner, rows = content["learner"], as_cells(content["cells"])
@@ -187,8 +187,8 @@ def joined(
             f"{changed} of its {len(rows)} streams have changed since": changed,
             f"it has no numbers on {', '.join(lacking)}, and on all {len(streams)} data sets it "
             "must": lacking,
-            f"it has fewer than the board's {plural(n_repeats, 'repeat')}": any(
-                0 < _n_repeats(values) < n_repeats for values in rows["values"]
+            "it has fewer repeats than the board": any(
+                0 < _n_repeats(row.values) < needed[row.dataset] for row in rows.itertuples()
             ),
         }
         if why := next((why for why, is_so in faults.items() if is_so), ""):
@@ -224,7 +224,7 @@ def replayed_submission(
         "learner": name,
         "board": board.board,
         "data": board.datasets,
-        "repeats": board.n_repeats,
+        "repeats": board.repeats,
         "seed": board.seed,
         "files": _files_of(name),
         "cells": json.loads(found.to_json(orient="records", double_precision=10)),
