@@ -13,6 +13,7 @@ from omtl.api.requests import parallel_for
 from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
+from omtl.evidence.ratings import REGRET
 from omtl.experiment.config import options
 from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
@@ -74,7 +75,7 @@ class Board(DisplayedResult):
         last = ["edge", "ties", "time"]
         heads = ["", "learner", "Elo", "95% interval"]
         groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
-        more = [name for name in self.made.board.more if name in self.ranking]
+        more = [name for name in (*self.made.board.more, REGRET) if name in self.ranking]
         heads += [*groups, *more, "win", "tie", "loss", "data sets", "points", *last]
         rows = []
         for place, row in enumerate(self.ranking.to_dict("records"), start=1):
@@ -84,7 +85,7 @@ class Board(DisplayedResult):
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
                     *(f"{row[name]:.0f}" for name in groups),
-                    *(f"{row[name]:.4g}" for name in more),
+                    *("" if row[name] != row[name] else f"{row[name]:.4g}" for name in more),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
                     f"{_share(row['edge'])} {row['grid']}".strip(),

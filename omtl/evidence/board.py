@@ -21,11 +21,12 @@ from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
 from omtl.experiment.schema import choose
-from omtl.experiment.selection import costs, costs_on_the_way, plays_a_path
+from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.tables.scoring import choose_points, numbers_at
+from omtl.theory.comparators import least_losses
 from omtl.util.errors import UserError
 
 DIGITS = 10
@@ -52,6 +53,10 @@ SECONDS = "seconds"
 
 SENT = "sent"
 """The column of numbers sent in a round, on a board that says what learners send."""
+
+LOSS, LEAST_LOSS = "loss", "least_loss"
+"""Columns of a board that gives regret: the hinge loss per hundred examples of a cell, and that of
+the best fixed weights of each task on its data set; the regret is what lies between."""
 
 TEXTS = ("values", "chosen", "stream", "why", "curve")
 """Columns that are empty where there is nothing to say."""
@@ -87,8 +92,9 @@ class BoardPlan:
 
     @property
     def more(self) -> list[str]:
-        """What is shown besides: other metrics, and how much is sent on networks."""
-        return [*self.config.get("beside", ()), *([SENT] if "sends" in self.config else [])]
+        """What cells have besides: other metrics, how much is sent on networks, the loss."""
+        own = {SENT: "sends" in self.config, LOSS: self.config.get("regret", False)}
+        return [*self.config.get("beside", ()), *(name for name, has in own.items() if has)]
 
     @property
     def folder(self) -> str:
@@ -303,6 +309,8 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
                 row[name] = numbers_at(results, chosen, name, rule).mean()
             if SENT in board.more:
                 row[SENT] = numbers_sent(board, units[0])
+            if LOSS in board.more:
+                row[LOSS] = hinge_loss(results, chosen, rule)
             row |= {
                 "mean": values.mean(),
                 "std": values.std(ddof=1) if values.size > 1 else np.nan,
@@ -338,10 +346,28 @@ def numbers_sent(board: BoardPlan, unit: Unit) -> float:
     return float(links * each)
 
 
+def hinge_loss(results: Sequence[Result], chosen: np.ndarray, rule: SelectionSpec) -> float:
+    """Return the mean over repeats of the hinge loss per hundred examples, as a rule played."""
+    each = [
+        as_played(result, point, rule).arrays["checkpoint_loss"][point, -1]
+        / result.arrays["seen"][-1]
+        for result, point in zip(results, chosen, strict=True)
+    ]
+    return 100.0 * float(np.mean(each))
+
+
+def least_loss(unit: Unit) -> float:
+    """Return the hinge loss of the best fixed weights of each task, per hundred examples played."""
+    setting = setting_of(unit)
+    return 100.0 * float(least_losses(setting.tasks.taken(setting.stream.example)).mean())
+
+
 def state_bytes(unit: Unit) -> int:
     """Return the size in bytes of the state of the first point of a unit's grid."""
     setting = setting_of(unit)
     protocol = {"stream": "rounds", "checkpoints": 1, **setting.protocol}
+    if protocol["stream"] == "pooled":  # which only a split of the examples has
+        protocol["stream"] = "rounds"
     shape = replace(setting, protocol=protocol).played()[2]
     learner = new_learner(unit.algorithm, unit.algorithm.points[0])
     make = getattr(learner, "in_common", None)
@@ -368,6 +394,8 @@ def data_facts(board: BoardPlan, store: Store) -> pd.DataFrame:
             results = store.stored(units)
             if len(results) == len(units):
                 rows.append(_facts_of(board, dataset, results))
+                if LOSS in board.more:
+                    rows[-1][LEAST_LOSS] = round(np.mean([*map(least_loss, units)]), 4)
                 break
     return pd.DataFrame(rows)
 

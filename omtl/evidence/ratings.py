@@ -36,6 +36,14 @@ RESAMPLES = 1000
 MARKS = {"cut off": 0.5, "narrow": 0.1}
 """What a grid is marked as with more than a share of its learner's choices at an edge."""
 
+REGRET = "regret"
+"""The column of the hinge loss beyond that of the best fixed weights, per hundred examples."""
+
+REGRET_IN_WORDS = (
+    "Regret is the hinge loss per hundred examples beyond that of the best fixed weights of each "
+    "task, in the median over data sets; a learner whose weights stay zero has a loss of 100."
+)
+
 SHARING = ("family", "dataset", "beside", "ratio", "low", "high", "outcome")
 """A row for each family, data set and what the sharing learner stands beside.
 
@@ -185,7 +193,7 @@ def ranking(
     seed : int
         Seed of the bootstrap.
     more : sequence of str
-        Further columns, of which the mean over data sets is shown.
+        Further columns, of which the mean over data sets is shown, and the median of `REGRET`.
     """
     values = {name: METRICS[metric].sign * one for name, one in numbers(found)[1].items()}
     if not values:
@@ -210,7 +218,10 @@ def ranking(
     table = about[["algorithm", "label"]].assign(**rated).round(digits)
     table["data_sets"] = np.sum([~np.isnan(one[:, 0]) for one in values.values()], axis=0)
     table["points"] = about["points"]
-    table = table.join(found.groupby("algorithm")[["edge", "ties", *more]].mean().round(3))
+    over_data = dict.fromkeys(("edge", "ties", *more), "mean") | dict.fromkeys(
+        {REGRET} & {*more}, "median"
+    )
+    table = table.join(found.groupby("algorithm").agg(over_data).round(3))
     marked = [table["edge"] > share for share in MARKS.values()]
     table["grid"] = np.select(marked, [*MARKS], "")
     table = table[table["data_sets"] > 0].rename_axis(None)

@@ -135,9 +135,6 @@ def progressive(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
     return np.array([path(result, rule)[-1] for result in results])
 
 
-BY_CHECKPOINT = ("checkpoint_mistakes", "checkpoint_absolute", "checkpoint_by_task")
-"""Cumulative counts and errors; a path takes those of each stretch."""
-
 OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
 """Arrays that are the same whichever points a path takes, and the divergence of its last point."""
 
@@ -153,8 +150,8 @@ def as_played(result: Result, point: int, rule: SelectionSpec) -> Result:
         return result
     taken, given = path(result, rule), result.arrays
     arrays = {name: given[name] for name in OF_THE_STREAM if name in given}
-    for name in BY_CHECKPOINT:
-        if name in given:
+    for name in given:
+        if name.startswith("checkpoint_"):  # cumulative counts, losses and errors
             stretches = np.diff(given[name], axis=1, prepend=0)[taken, np.arange(taken.size)]
             arrays[name] = np.array(given[name])
             arrays[name][point] = np.cumsum(stretches, axis=0)

@@ -13,13 +13,15 @@ import pandas as pd
 from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
+    LEAST_LOSS,
+    LOSS,
     SECONDS,
     BoardPlan,
     board_cells,
     data_facts,
     read_cells,
 )
-from omtl.evidence.ratings import beside_median, order_notes, ranking
+from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
@@ -78,19 +80,27 @@ def make_board(
     part = f"{board.folder}/submissions"
     handed_in = [] if board.learners else submissions(results_to_read(part) / part, board.board)
     competing, left_out = joined(found, handed_in)
-    ranked, of_order = _ranked(competing, board)
-    notes += [*left_out, *of_order]
     facts = data_facts(board, store)
+    ranked, of_order = _ranked(competing, board, facts)
+    notes += [*left_out, *of_order]
     return BoardResult(board, found, ranked, seconds, facts, notes, outcome.is_broken)
 
 
-def _ranked(found: pd.DataFrame, board: BoardPlan) -> tuple[pd.DataFrame, list[str]]:
+def _ranked(
+    found: pd.DataFrame, board: BoardPlan, data: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the ranking, and notes on its order."""
-    ranked = ranking(found, board.config["metric"], board.seed, board.more)
+    more = [name for name in board.more if name != LOSS]
+    if LEAST_LOSS in data:
+        least = data.set_index("dataset")[LEAST_LOSS]
+        found = found.assign(**{REGRET: found[LOSS] - found["dataset"].map(least)})
+        more.append(REGRET)
+    ranked = ranking(found, board.config["metric"], board.seed, more)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
-    return ranked, order_notes(found, ranked, board.config, board.seed)
+    about = [REGRET_IN_WORDS] if REGRET in more else []
+    return ranked, [*about, *order_notes(found, ranked, board.config, board.seed)]
 
 
 def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
@@ -119,7 +129,7 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
         if asked:
             tables = [t[t[column].map(_name).isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
-    ranked, of_order = _ranked(found, board)
+    ranked, of_order = _ranked(found, board, data)
     return BoardResult(board, found, ranked, seconds, data, [*notes, *of_order])
 
 

@@ -173,7 +173,7 @@ def joined(
     """
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
-    needed = there["values"].map(_n_repeats).groupby(there["dataset"]).max()
+    needed = _n_repeats(there).groupby(there["dataset"]).max()
     parts, notes = [found], []
     for content in handed_in:
         learner, rows = content["learner"], as_cells(content["cells"])
@@ -187,9 +187,9 @@ def joined(
             f"{changed} of its {len(rows)} streams have changed since": changed,
             f"it has no numbers on {', '.join(lacking)}, and on all {len(streams)} data sets it "
             "must": lacking,
-            "it has fewer repeats than the board": any(
-                0 < _n_repeats(row.values) < needed[row.dataset] for row in rows.itertuples()
-            ),
+            "it has fewer repeats than the board": (
+                _n_repeats(rows) < rows["dataset"].map(needed)
+            ).any(),
         }
         if why := next((why for why, is_so in faults.items() if is_so), ""):
             notes.append(f"{learner} (submitted) is left out: {why}")
@@ -198,8 +198,8 @@ def joined(
     return pd.concat(parts, ignore_index=True), notes
 
 
-def _n_repeats(values: str) -> int:
-    return len(values.split())
+def _n_repeats(cells: pd.DataFrame) -> pd.Series:
+    return cells["values"].map(lambda values: len(values.split()))
 
 
 def replayed_submission(

@@ -121,6 +121,13 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
+    least = made.data.set_index("dataset")["least_loss"]
+    assert least.between(0.0, 10.0).all()  # few examples for many features
+    for learner, cells in made.cells.groupby("algorithm"):
+        beyond = (cells["loss"] - cells["dataset"].map(least)).median()
+        shown = made.ranking.set_index("algorithm").loc[learner, "regret"]
+        assert shown == pytest.approx(beyond, abs=1e-3)
+        assert shown > 0.0
     assert made.cells[["edge", "ties"]].stack().between(0.0, 1.0).all()
     for row in made.ranking.itertuples():
         assert row.grid == next((word for word, most in MARKS.items() if row.edge > most), "")

@@ -207,6 +207,25 @@ def test_best_weights_has_the_least_loss(seed: int, noise: float, as_sparse: boo
         assert losses[mine].sum() == pytest.approx(least, abs=1e-4)
 
 
+@pytest.mark.parametrize("n_features", [4, 60])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_least_losses_are_those_of_the_best_weights(n_features: int, as_sparse: bool) -> None:
+    """Also of more features than examples, and of a task that has no examples."""
+    tasks = random_tasks(np.random.default_rng(0), 3, 20, n_features, 0.3)
+    tasks = tasks.taken(np.flatnonzero(tasks.task != 1))
+    X = np.asarray(tasks.X)
+    given_rows = Tasks(sparse.csr_array(X) if as_sparse else X, tasks.y, tasks.task, tasks.names)
+    found = comparators.least_losses(given_rows, ridge=1e-2)
+    for k in (0, 2):
+        mine = tasks.task == k
+        ridge = 1e-2 * np.square(X[mine]).sum(axis=1).mean()
+        rows = comparators.signed(X[mine], tasks.y[mine])
+        square = ridge * sparse.eye_array(n_features)
+        w, _ = comparators.least_hinge(rows, square, np.zeros(n_features))
+        wanted = np.maximum(0.0, 1.0 - tasks.y[mine] * (X[mine] @ w))
+        assert found[mine] == pytest.approx(wanted, abs=1e-5)
+
+
 def test_printed_b_star_is_not_the_minimiser() -> None:
     """A worked example of remark 2: m = 2, u = (1, ½), where the least is at √9 − 1 = 2."""
     U = np.array([[1.0], [0.5]])
