@@ -146,6 +146,7 @@ def absolute(number: Any) -> Any:
 
 COUNTS = ("mistakes", "examples")
 TESTED = ("right", "tested")
+QUERIED = ("queries", "examples")
 REAL = ("absolute", "examples"), ("square", "examples")
 
 error = share_of(*COUNTS, times=100.0)
@@ -195,6 +196,7 @@ METRICS = {
         ),  # those that changed the weights
         Metric("mistakes", "examples", total_of("mistakes"), ("mistakes",)),
         Metric("queries", "labels", total_of("queries"), ("queries",)),
+        Metric("queried", "%", share_of(*QUERIED, times=100.0), QUERIED, worst=100.0),
         Metric("seconds", "s", seconds, ("seconds",), timing=True),
         Metric("time", "s", seconds, ("seconds",), timing=True),
     )

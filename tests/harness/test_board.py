@@ -371,6 +371,27 @@ def test_a_board_of_networks(tmp_path: Path) -> None:
     assert order_notes(made.cells, made.ranking, config)[-1].startswith("3 of the 4 learners")
 
 
+def test_a_board_of_learners_that_query_labels(tmp_path: Path) -> None:
+    """Beside the accuracy stands the share of the labels; of one point nothing is chosen."""
+    asked = ("random_queries", "pm", "ipl_active")
+    board = BoardPlan("queries", learners=asked, data=("opposed_tasks",), repeats=2)
+    assert {len(one.points) for one in map(AlgorithmSpec.named, asked)} == {1}
+    made = make_board(board, SERIAL, Store(tmp_path)).ranking.set_index("algorithm")
+    assert made.loc["pm", "queried"] == 100.0
+    assert made.loc["random_queries", "queried"] == pytest.approx(50.0, abs=10.0)
+    assert 10.0 < made.loc["ipl_active", "queried"] < 95.0
+    assert made["edge"].isna().all()
+
+
+def test_all_that_query_labels_are_on_one_board() -> None:
+    """Whoever is left out of the default board for it; each enters with a single point."""
+    left_out = load_option("board", "default")["no_entrant"]
+    board = BoardPlan("queries")
+    assert {name for name, why in left_out.items() if "labels" in why} <= {*board.entrants}
+    for name in board.entrants:
+        assert len(board.experiment("opposed_tasks", name).points) == 1, name
+
+
 KEPT = ROOT / "results" / "board"
 
 
