@@ -342,18 +342,20 @@ def _most_often(found: pd.DataFrame) -> str:
 
 
 def agreement_of_halves(
-    values: Sequence[np.ndarray], first: int, n: int, rng: np.random.Generator
+    values: Sequence[np.ndarray], of: str, first: int, n: int, rng: np.random.Generator
 ) -> float:
-    """Return how alike halves of the data sets order the learners that all of them put first.
+    """Return how alike random halves order the learners that all numbers together put first.
 
     Parameters
     ----------
     values : sequence of ndarray of shape (n_learners, n_repeats)
         Numbers on each data set, lower is better; NaN if a learner has none.
+    of : str
+        What is halved: the ``data sets``, or the ``repeats`` on each of them.
     first : int
-        How many learners count, the best on all data sets.
+        How many learners count.
     n : int
-        Number of ways in which the data sets are halved at random.
+        Number of ways in which they are halved.
     rng : numpy.random.Generator
 
     Returns
@@ -362,17 +364,27 @@ def agreement_of_halves(
         The mean of Kendall's τ between the ratings on the two halves; NaN if a half is empty or
         there are fewer than two learners.
     """
-    if len(values) < 2 or len(values[0]) < 2:
-        return np.nan
     battles = [won(each) for each in values]
+    least = len(battles) if of == "data sets" else min(map(len, battles))
+    if least < 2 or len(values[0]) < 2:
+        return np.nan
     best = np.argsort(-elo(count_wins(battles)), kind="stable")[:first]
     found = []
     for _ in range(n):
-        order = rng.permutation(len(battles))
-        halves = order[: len(order) // 2], order[len(order) // 2 :]
-        ratings = [elo(count_wins([battles[d] for d in half]))[best] for half in halves]
-        found.append(kendalltau(*ratings).statistic)
+        if of == "data sets":
+            halves = _halved([*range(len(battles))], rng)
+            wins = [count_wins([battles[d] for d in half]) for half in halves]
+        else:
+            parts = [_halved(each, rng) for each in battles]
+            wins = [count_wins(half) for half in zip(*parts, strict=True)]
+        found.append(kendalltau(*(elo(each)[best] for each in wins)).statistic)
     return float(np.mean(found))
+
+
+def _halved(some: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return two random halves, the first of which may have one fewer."""
+    shuffled = rng.permutation(some)
+    return shuffled[: len(some) // 2], shuffled[len(some) // 2 :]
 
 
 def order_notes(
@@ -393,11 +405,15 @@ def order_notes(
     """
     notes = []
     values = [METRICS[config["metric"]].sign * one for one in numbers(found)[1].values()]
-    agreement = agreement_of_halves(values, FIRST, HALVES, generator(seed, of="halves"))
-    if len(ranked) > FIRST and not np.isnan(agreement):
+    agreement = {
+        what: agreement_of_halves(values, what, FIRST, HALVES, generator(seed, of="halves"))
+        for what in ("data sets", "repeats")
+    }
+    shown = [f"{tau:.2f} between random halves of the {what}" for what, tau in agreement.items()]
+    shown = [text for text in shown if not text.startswith("nan")]
+    if len(ranked) > FIRST and shown:
         notes.append(
-            f"Between random halves of the data sets, Kendall's τ of the first {FIRST} learners is "
-            f"{agreement:.2f} on average."
+            f"Kendall's τ of the first {FIRST} learners is on average {', and '.join(shown)}."
         )
     if len(ranked) > FIRST and ranked["real"].notna().all():
         alike = ranked["real"].corr(ranked["synthetic"], method="spearman")
