@@ -55,6 +55,8 @@ def sound_rows(X: Any) -> Any:
         X = _coordinates(X).tocsr()
     minor = 1 - COMPRESSED[X.format]
     _check_integers(X.indptr, "X.indptr")
+    if (X.indptr[1:] < X.indptr[:-1]).any():  # which SciPy does not check where the last is 0
+        raise ValueError("X is malformed: X.indptr must not decrease")
     _check_index(X.indices, X.shape[minor], f"X: {AXES[minor]}")
     # A new matrix has no cached facts about its indices, which may have changed.
     kind = sparse.csr_array if X.format == "csr" else sparse.csc_array
@@ -65,7 +67,7 @@ def sound_rows(X: Any) -> Any:
         raise ValueError(f"X is malformed: {fault}") from fault
     rows = rows.tocsr()
     if not rows.has_canonical_format:
-        rows = rows.copy()
+        rows = rows.astype(np.promote_types(rows.dtype, np.float64))  # a copy, summed in full
         rows.sum_duplicates()
     return rows
 

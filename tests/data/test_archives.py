@@ -86,6 +86,7 @@ MALFORMED: dict[str, Callable[[], Any]] = {
     "64 bits": lambda: spoilt(indices=beyond(2**32, np.int64)),
     "fractions": lambda: spoilt(indices=good().indices + 0.5),
     "indptr descends": lambda: spoilt(indptr=good().indptr[[0, 5, 4, *range(3, N + 1)]]),
+    "indptr ends at 0": lambda: spoilt(indptr=np.append(good().indptr[:-1], 0)),
     "indptr too long": lambda: spoilt(indptr=np.append(good().indptr, 99)),
     "indptr begins late": lambda: spoilt(indptr=good().indptr + 1),
     "indptr beyond": lambda: spoilt(indptr=good().indptr * 9),

@@ -56,7 +56,7 @@ def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
             array = array.astype(rng.choice([np.int64, np.float32, np.uint64, np.int8]))
         elif change == 3:
             rng.shuffle(array)
-        elif change == 4 and which == "data":
+        elif change == 4 and array.dtype.kind == "f":
             array[place] = rng.choice([np.nan, np.inf, 1e308, 5e-324])
         elif change == 5 and which == "indices":
             array[place] = array[place - 1]
