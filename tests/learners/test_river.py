@@ -199,7 +199,7 @@ def test_declared_tasks_stay_the_only_ones() -> None:
         declared.partial_fit(X[:1], Y[:1], [9])
     with pytest.raises(ValueError, match="task 9 was not declared"):
         AROW().fit(X, Y, TASK).predict(X[:1], [9])
-    with pytest.raises(ValueError, match="NaN, which names no task"):
+    with pytest.raises(ValueError, match="NaN or None, which names no task"):
         AROW().fit(X, Y, TASK).partial_fit(X[:1], Y[:1], [float("nan")])
 
 
