@@ -85,11 +85,11 @@ class Board(DisplayedResult):
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
                     *(f"{row[name]:.0f}" for name in groups),
-                    *("" if row[name] != row[name] else f"{row[name]:.4g}" for name in more),
+                    *(_shown(row[name], ".4g") for name in more),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
-                    f"{_share(row['edge'])} {row['grid']}".strip(),
-                    _share(row["ties"]),
+                    f"{_shown(row['edge'], '.0%')} {row['grid']}".strip(),
+                    _shown(row["ties"], ".0%"),
                     "" if ratio is None else f"{ratio:.2g}",
                 ]
             )
@@ -98,9 +98,9 @@ class Board(DisplayedResult):
         return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
 
 
-def _share(share: float) -> str:
-    """Return a share in per cent; nothing where no choice was made on the way."""
-    return "" if share != share else f"{share:.0%}"
+def _shown(number: float, form: str) -> str:
+    """Return a number in a format; nothing where there is none."""
+    return "" if number != number else format(number, form)
 
 
 def planned_board(
