@@ -366,7 +366,7 @@ def placebos(results: Path = RESULTS) -> str:
                     reading.replace("_", " "),
                     *(row[of] for of in ("trials", "cells", "literal", "found")),
                     *(f"{row[of]} ({row[f'{of}_p']})" for of in ("permuted", "perturbed")),
-                    *(f"{100.0 * float(half):.0f} %" for half in halves),
+                    *(f"{100.0 * float(half):.0f}%" for half in halves),
                 ]
             )
     heads = ["table", "reading", "trials", "cells", "literal", "closest"]

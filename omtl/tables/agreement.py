@@ -216,7 +216,7 @@ def trend_sentences(cells: pd.DataFrame) -> list[str]:
         side = trend["verdict"]
         found.append(
             f"{trend['part']} {trend['name']} lies {side} print: {trend[side]} of "
-            f"{trend['cells']} cells, {100 * trend['mean_share']:+.1f} % on average "
+            f"{trend['cells']} cells, {100 * trend['mean_share']:+.1f}% on average "
             f"(p = {trend['p_holm']:.2g})"
         )
     spreads = judged_cells(cells)[["spread_ratio", "spread_p"]].dropna()
@@ -225,7 +225,7 @@ def trend_sentences(cells: pd.DataFrame) -> list[str]:
             "our deviation over shuffles of the same data is, in the median, "
             f"{spreads['spread_ratio'].median():.2f} times the printed ±; in "
             f"{(spreads['spread_p'] < F_LEVEL).sum()} of {len(spreads)} "
-            f"cells it is not what the ± stands for (F test at {100 * F_LEVEL:g} %)"
+            f"cells it is not what the ± stands for (F test at {100 * F_LEVEL:g}%)"
         )
     return found
 

@@ -239,7 +239,7 @@ def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list
     row = recorded_placebos(table, reading, results)
     if row is None:
         return []
-    searched, held, literal = (f"{100.0 * float(row[name]):.0f} %" for name in HALVES)
+    searched, held, literal = (f"{100.0 * float(row[name]):.0f}%" for name in HALVES)
     blind = recorded_placebos(table, BLIND, results)
     n_post_hoc = "" if blind is None else int(row["trials"]) - int(blind["trials"])
     bound = (
@@ -249,10 +249,10 @@ def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list
         else ""
     )
     return [
-        f"luck — the closest of {row['trials']} recorded trials bring {row['found']} of "
-        f"{row['cells']} cells within 10 % of print (literal answers: {row['literal']}). Had the "
+        f"placebo test — the closest of {row['trials']} recorded trials bring {row['found']} of "
+        f"{row['cells']} cells within 10% of print (literal answers: {row['literal']}). Had the "
         f"printed rows been permuted, they would bring {row['permuted']} on average "
         f"(p = {row['permuted_p']}); had the numbers been perturbed, {row['perturbed']} "
         f"(p = {row['perturbed_p']}). Chosen by half of the rows, they bring {searched} of that "
-        f"half and {held} of the other within 10 % (literal answers: {literal} of the other){bound}"
+        f"half and {held} of the other within 10% (literal answers: {literal} of the other){bound}"
     ]

@@ -138,9 +138,7 @@ def page(
         "that was tried only where others were already made tells its share there.",
         "",
     ]
-    percent = (
-        (100.0 * parts).round().map(lambda share: "" if np.isnan(share) else f"{int(share)} %")
-    )
+    percent = (100.0 * parts).round().map(lambda share: "" if np.isnan(share) else f"{int(share)}%")
     lines += markdown_table(["choice", *parts.columns], percent.reset_index().to_numpy().tolist())
     for name in parts.index.drop(REST, errors="ignore"):
         lines += ["", _choice(name, asked[name], chosen)]
