@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from omtl.api.papers import paper
     from omtl.api.runs import run, sweep
     from omtl.api.tables import table
+    from omtl.util.errors import UserError
 
 MODULES = ("datasets", "results", "sklearn", "river", "ops")
 """Modules that are imported when they are used."""
@@ -39,6 +40,7 @@ FUNCTIONS = {
 """The functions, each with its module in `omtl.api`."""
 
 __all__ = [
+    "UserError",
     "board",
     "check",
     "compare",
@@ -61,6 +63,8 @@ def __getattr__(name: str) -> Any:
         return version("omtl")
     if name in MODULES:
         return importlib.import_module(f"omtl.{name}")
+    if name == "UserError":
+        return importlib.import_module("omtl.util.errors").UserError
     if name in FUNCTIONS:
         # Units run in parallel; threads of linear algebra would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

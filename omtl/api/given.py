@@ -197,13 +197,28 @@ def data_set_of(given: Any) -> DataSet:
 
 
 def data_sets_of(given: Any) -> list[str | DataSet]:
-    """Return one or several data sets, each a name or a `DataSet`."""
+    """Return one or several data sets, each a name or a `DataSet`.
+
+    Raises
+    ------
+    UserError
+        If there is no such data set, there is none at all, or two have one name.
+    """
     several = given if isinstance(given, list | tuple) else [given]
     known = options("dataset")
-    return [
+    found = [
         known_name("dataset", one, known) if isinstance(one, str) else data_set_of(one)
         for one in several
     ]
+    names = [one if isinstance(one, str) else one.name for one in found]
+    if not names:
+        raise UserError("no data set is given")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(
+            f"two data sets are called {twice[0]}; give each once, and data of your own a name: "
+            "omtl.datasets.from_arrays(..., name=...)"
+        )
+    return found
 
 
 def spec_of(given: Any) -> DataSetSpec:

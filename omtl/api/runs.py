@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run
+from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
 from omtl.experiment.composition import parsed, same_on_networks
@@ -220,6 +220,10 @@ def sweep(
         for name, value in named.items()
         if value is not None
     }
+    if none := [name for name, values in several.items() if not len(values)]:
+        raise UserError(f"{none[0]}=[] has no value to sweep")
+    if "dataset" in several:
+        several["dataset"] = data_sets_of(several["dataset"])
     typed = [values_of(word) for word in overrides]
     learners = [algorithm_of(one) for one in _swept("algorithm", several, typed)]
     if note := same_on_networks(learners, _swept("network", several, typed)):

@@ -137,8 +137,8 @@ def play_learners(
     Raises
     ------
     UserError
-        If the rule does not choose for the metric, an algorithm is unknown, the learner itself
-        cannot be played, or the protocol does not measure the metric.
+        If the rule does not choose for the metric, an algorithm is unknown, there is none but the
+        learner, the learner itself cannot be played, or the protocol does not measure the metric.
     """
     by = METRICS[metric]
     check_metric(composed.selection, by)
@@ -148,6 +148,8 @@ def play_learners(
     for other in others:
         spec = reading(tuned(other, grids or {})) if isinstance(other, str) else other
         specs.setdefault(spec.name, spec)
+    if len(specs) == 1:
+        raise UserError(f"{mine.label} is compared with nothing; name other algorithms")
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
     outcome = run_units([*chain(*units)], store, resolve_jobs(composed.parallel))

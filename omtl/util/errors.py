@@ -10,6 +10,15 @@ class UserError(Exception):
 
     Its text is one sentence or two: what is wrong, where, and what to do. The commands print it
     without a traceback and exit with status 2.
+
+    Examples
+    --------
+    >>> import omtl
+    >>> try:
+    ...     omtl.run(algorithm="pa", repeats=0)
+    ... except omtl.UserError as fault:
+    ...     print(fault)
+    the config: repeats=0 must be a positive whole number
     """
 
 

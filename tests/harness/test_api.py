@@ -215,6 +215,21 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
         omtl.run(algorithm="pa", dataset=3.5j)
 
 
+def test_what_would_be_compared_with_itself_or_merged_is_refused() -> None:
+    """Two data sets of one name, one data set twice, a learner alone, a sweep over nothing."""
+    one, other = (datasets.from_arrays(np.eye(4) * k, [1, -1, 1, -1], [*"AABB"]) for k in (1, 2))
+    for make, why in [
+        (lambda: omtl.compare("pa", [one, other], against=["pm"]), "two .* called my_data"),
+        (lambda: omtl.compare("pa", ["mhc", "MHC"], against=["pm"]), "two .* called mhc"),
+        (lambda: omtl.sweep(algorithm="pa", dataset=[one, other]), "two .* called my_data"),
+        (lambda: omtl.compare("pa", [], against=["pm"]), "no data set"),
+        (lambda: omtl.compare("pa", one, against=["pa"]), "PA is compared with nothing"),
+        (lambda: omtl.sweep(algorithm=[], dataset=one), r"algorithm=\[\] has no value"),
+    ]:
+        with pytest.raises(omtl.UserError, match=why):
+            make()
+
+
 def doctests() -> dict[str, doctest.DocTest]:
     """Return the examples of the page and of all public functions."""
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
