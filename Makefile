@@ -15,7 +15,7 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all lint size acceptance faults slurm mutants engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all test-versions lint size acceptance faults slurm mutants engines audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -64,6 +64,21 @@ test: $(VENV)/test ## run the tests; those in a browser where chromium and chrom
 
 test-all: $(VENV)/test ## run also the deep tests: thousands of malformed inputs, faults, clusters
 	@$(PYTEST) -m 'deep or not deep $(BROWSER)'
+
+RESOLUTION ?= lowest-direct
+EXTRAS ?= report tables river engines
+OTHER := $(VENV)/$(RESOLUTION)
+
+# With RESOLUTION=highest the newest; WITH names another Python, TESTS a part of the tests.
+test-versions: $(VENV)/test ## run the library's tests with the lowest versions that pyproject.toml allows (WITH=3.13)
+	@$(PYTHON) -m uv venv --quiet --clear $(if $(WITH),--python '$(WITH)') $(OTHER)
+	@$(PYTHON) -m uv pip compile --quiet --resolution $(RESOLUTION) --prerelease disallow --only-binary :all: \
+		--no-binary antlr4-python3-runtime --python $(OTHER)/bin/python $(EXTRAS:%=--extra %) pyproject.toml \
+		--output-file $(OTHER)/versions.txt
+	@$(PYTHON) -m uv pip install --quiet --python $(OTHER)/bin/python -r $(OTHER)/versions.txt \
+		hypothesis psutil pytest pytest-timeout pytest-xdist
+	@$(PYTHON) -m uv pip install --quiet --python $(OTHER)/bin/python --no-deps --editable .
+	@$(OTHER)/bin/python -m pytest -n auto -m 'not browser and not deep and not repository' $(TESTS)
 
 lint: $(VENV)/test ## check style and types
 	@$(PYTHON) -m ruff check .

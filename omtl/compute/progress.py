@@ -22,7 +22,7 @@ STARTING = "new code is compiled first"
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Progress of a number of units on standard error.
+    """Progress of a number of units, or of something else, on standard error.
 
     Parameters
     ----------
@@ -30,23 +30,27 @@ class Progress(AbstractContextManager["Progress"]):
         How many units there are.
     quiet : bool
         Whether to show nothing.
+    each, starting : str
+        What one of them is, and what happens until the first is done.
     """
 
-    def __init__(self, total: int, quiet: bool = False) -> None:
+    def __init__(
+        self, total: int, quiet: bool = False, each: str = "unit", starting: str = STARTING
+    ) -> None:
         from tqdm.auto import tqdm  # it loads slowly
 
         self._bar = tqdm(
             total=total,
-            unit="unit",
-            desc=STARTING,
+            unit=each,
+            desc=starting,
             disable=quiet or None,
             file=sys.stderr,
             bar_format="{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
         )
         self._total, self._done, self._told = total, 0, time.monotonic()
+        self._all = plural(total, each)
         self._has_lines = bool(self._bar.disable) and not quiet
-        first = f"{plural(total, 'unit')}: {STARTING}"
-        self._first_line = threading.Timer(SOON, self._tell, [first])
+        self._first_line = threading.Timer(SOON, self._tell, [f"{self._all}: {starting}"])
         self._first_line.daemon = True
         if self._has_lines:
             self._first_line.start()
@@ -56,8 +60,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._first_line.cancel()
         self._bar.close()
 
-    def done(self, name: str, seconds_left: float | None) -> None:
-        """Count a unit that is done, and tell the time left if it is known."""
+    def done(self, name: str, seconds_left: float | None = None) -> None:
+        """Count one that is done, and tell the time left if it is known."""
         self._first_line.cancel()
         self._done += 1
         left = ""
@@ -69,7 +73,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._bar.update()
         if self._has_lines and time.monotonic() - self._told >= EVERY:
             self._told = time.monotonic()
-            self._tell(f"{self._done} of {plural(self._total, 'unit')} done{left}")
+            self._tell(f"{self._done} of {self._all} done{left}")
 
     @staticmethod
     def _tell(text: str) -> None:

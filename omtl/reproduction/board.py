@@ -22,6 +22,7 @@ from omtl.evidence.board import (
     read_cells,
 )
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
+from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
@@ -80,7 +81,7 @@ def make_board(
     part = f"{board.folder}/submissions"
     handed_in = [] if board.learners else submissions(results_to_read(part) / part, board.board)
     competing, left_out = joined(found, handed_in)
-    facts = data_facts(board, store)
+    facts = data_facts(board, store, number_of_jobs(parallel))
     ranked, of_order = _ranked(competing, board, facts)
     notes += [*left_out, *of_order]
     return BoardResult(board, found, ranked, seconds, facts, notes, outcome.is_broken)
