@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.api.requests import RequestOptions, parallel_for, request_for
+from omtl.api.requests import ParallelOptions, RequestOptions, parallel_for, request_for
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import replay as replaying
@@ -62,9 +62,7 @@ def verify(
     seed: int = 0,
     *,
     sign: str | None = None,
-    parallel: str = "threads",
-    jobs: int | None = None,
-    address: str | None = None,
+    **how: Unpack[ParallelOptions],
 ) -> Verification:
     """Compute random cells again, print and record whether every digit is that of ``results/``.
 
@@ -78,8 +76,8 @@ def verify(
         Seed of the draw of cells.
     sign : str, optional
         Under which name to add a line to ``results/reproductions.csv``.
-    parallel, jobs, address
-        How to compute.
+    **how
+        How to compute (`ParallelOptions`).
 
     Raises
     ------
@@ -91,7 +89,7 @@ def verify(
     if sign is not None:
         replaying.refuse_name(sign)
     names = list(dict.fromkeys(tables)) or list(descriptions("table"))
-    engine = parallel_for(parallel, jobs, address)
+    engine = parallel_for(**how)
     checks = []
     for run, row in replaying.draw_cells(results_to_read(), names, cells or len(names), seed):
         done = replaying.check_cell(run, row, seed, engine)
@@ -145,9 +143,7 @@ def search_readings(
     keep: bool = False,
     repeats: int | None = None,
     seed: int = 0,
-    parallel: str = "threads",
-    jobs: int | None = None,
-    address: str | None = None,
+    **how: Unpack[ParallelOptions],
 ) -> list[Path]:
     """Search a paper's open questions; write the record, and the best answers as readings.
 
@@ -167,8 +163,8 @@ def search_readings(
         Per trial.
     seed : int
         Seed of the random readings.
-    parallel, jobs, address
-        How to compute.
+    **how
+        How to compute (`ParallelOptions`).
 
     Raises
     ------
@@ -179,9 +175,7 @@ def search_readings(
     full = keep or (n_repeats >= searching.REPEATS and seed == 0)
     if full:
         searching.readings_folder(table)  # refused before anything is played
-    request = Request(
-        begin or LITERAL, n_repeats, seed, None, parallel_for(parallel, jobs, address)
-    )
+    request = Request(begin or LITERAL, n_repeats, seed, None, parallel_for(**how))
     found = searching.search(table, request, print, draws, [only] if only else searching.SEARCHES)
     for reading, answers in found.answers.items():
         print(f"{reading}: {answers}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from omtl.api.names import known_name
-from omtl.api.requests import parallel_for
+from omtl.api.requests import ParallelOptions, parallel_for
 from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
@@ -21,6 +22,9 @@ from omtl.reproduction.board import BoardResult, from_results, make_board, write
 from omtl.util import user_folder
 from omtl.util.paths import CHECKOUT, RESULTS
 from omtl.util.user_folder import own_folder
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 EXPLAINED = (
     "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
@@ -140,9 +144,7 @@ def board(
     seed: int = 0,
     board: str = "default",
     published: bool = False,
-    parallel: str = "threads",
-    jobs: int | None = None,
-    address: str | None = None,
+    **how: Unpack[ParallelOptions],
 ) -> Board:
     """Rank learners over data sets, tuned without hindsight, like ``omtl board``.
 
@@ -158,8 +160,8 @@ def board(
         A name in ``conf/board``.
     published : bool
         Whether to rank the numbers in ``results/board``, without computing anything.
-    parallel, jobs, address
-        How to compute (`RequestOptions`).
+    **how
+        How to compute (`ParallelOptions`).
 
     Returns
     -------
@@ -178,9 +180,7 @@ def board(
     ['arow', 'coml', 'pa']
     """
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
-    return Board(
-        from_results(plan) if published else make_board(plan, parallel_for(parallel, jobs, address))
-    )
+    return Board(from_results(plan) if published else make_board(plan, parallel_for(**how)))
 
 
 def submit(
@@ -191,9 +191,7 @@ def submit(
     seed: int = 0,
     board: str = "default",
     folder: Path | None = None,
-    parallel: str = "threads",
-    jobs: int | None = None,
-    address: str | None = None,
+    **how: Unpack[ParallelOptions],
 ) -> Path:
     """Play a learner on the board's data sets, replay a sample, and write a file that says so.
 
@@ -201,10 +199,12 @@ def submit(
     ----------
     learner : str
         The name of its config.
-    data, repeats, seed, board, parallel, jobs, address
+    data, repeats, seed, board
         As in `board`.
     folder : Path, optional
         Where to write; by default ``results/board/submissions``.
+    **how
+        How to compute (`ParallelOptions`).
 
     Raises
     ------
@@ -212,7 +212,7 @@ def submit(
         If there is no such learner or data set, or it cannot be played.
     """
     plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
-    content = submission.replayed_submission(plan, parallel_for(parallel, jobs, address))
+    content = submission.replayed_submission(plan, parallel_for(**how))
     print("\n".join(content["verification"]))
     return submission.write_submission(content, folder or RESULTS / "board" / "submissions")
 

@@ -17,25 +17,33 @@ if TYPE_CHECKING:
     from typing import Literal, Unpack
 
 
-class RequestOptions(TypedDict, total=False):
-    """Which numbers are wanted, and how they are computed.
+class ParallelOptions(TypedDict, total=False):
+    """How units are computed.
+
+    ``parallel`` names an option of ``conf/parallel``, by default threads, with ``jobs`` workers, by
+    default one per core; ``address`` is that of a cluster.
+    """
+
+    parallel: str
+    jobs: int | None
+    address: str | None
+
+
+class RequestOptions(ParallelOptions, total=False):
+    """Which numbers are wanted, and how they are computed (`ParallelOptions`).
 
     ``reading`` is a standard reading or another of the paper, by default the closest one;
     ``repeats`` the number of the paper's repeats, by default as many as published, or for a table
     ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
-    the table's own. ``parallel`` names an option of ``conf/parallel`` with ``jobs`` workers, for a
-    cluster at an ``address``. ``one_draw`` shuffles one draw of synthetic data, as the papers do;
-    ``times`` replaces the times in ``results/``; ``slow`` includes the cells that take hours;
-    ``search`` names a search of large grids, instead of the table's own.
+    the table's own. ``one_draw`` shuffles one draw of synthetic data, as the papers do; ``times``
+    replaces the times in ``results/``; ``slow`` includes the cells that take hours; ``search``
+    names a search of large grids, instead of the table's own.
     """
 
     reading: str | None
     repeats: int | Literal["auto"] | None
     seed: int
     selection: str | None
-    parallel: str
-    jobs: int | None
-    address: str | None
     one_draw: bool
     times: bool
     slow: bool
