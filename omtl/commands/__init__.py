@@ -3,13 +3,13 @@
 A command's module has
 
 ``GROUP``
-    what people come for, one of `omtl.commands._main.GROUPS`;
+    what people come for, one of `omtl.commands._main.GROUPS`; by default its package's;
 ``HELP``
     what it does, in one line;
 ``EXAMPLES``
     command lines, without the program's name, that its help shows;
 ``OPTIONS``
-    its arguments, of which several commands share some (`omtl.commands._options`);
+    its arguments, if it has any, of which several commands share some (`omtl.commands._options`);
 ``run(...)``
     which takes their values by name, runs the command, and returns the exit status
     (`omtl.util.status`), or None for success.

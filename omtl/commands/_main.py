@@ -72,9 +72,10 @@ class Parser(argparse.ArgumentParser):
         if (package := self.get_default("commands")) is None:
             return super().format_help()
         found = {module.__name__.rpartition(".")[2]: module for module in command_modules(package)}
+        above = getattr(package, "GROUP", "")
         lines = [f"usage: {self.prog} COMMAND ...", "", str(self.description)]
-        for group in dict.fromkeys((*GROUPS, *(module.GROUP for module in found.values()))):
-            named = {name: one for name, one in found.items() if group == one.GROUP}
+        for group in GROUPS:
+            named = {n: one for n, one in found.items() if group == getattr(one, "GROUP", above)}
             if named:
                 lines += ["", f"{group}:"]
                 lines += [f"  {name:12}{module.HELP}" for name, module in named.items()]
@@ -135,20 +136,6 @@ def command_modules(package: ModuleType) -> Iterator[ModuleType]:
             yield import_module(f"{package.__name__}.{found.name}")
 
 
-def command_names() -> list[str]:
-    """Return all commands as they are typed: ``table``, ``store push``."""
-    return [words for words, _ in _commands(omtl.commands, "")]
-
-
-def _commands(package: ModuleType, before: str) -> Iterator[tuple[str, ModuleType]]:
-    for module in command_modules(package):
-        words = before + module.__name__.rpartition(".")[2]
-        if hasattr(module, "run"):
-            yield words, module
-        else:
-            yield from _commands(module, f"{words} ")
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
@@ -178,7 +165,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
         command.epilog = "\n".join(["examples:", *examples])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        command.options = (*module.OPTIONS, DEBUG)
+        command.options = (*getattr(module, "OPTIONS", ()), DEBUG)
         command.set_defaults(run=module.run, words=command.prog, commands=None)
 
 

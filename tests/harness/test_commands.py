@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from environments import environment, python
+from environments import command_names, environment, python
 from miniature import SERIAL, small
 from rich.console import Console
 from small_tables import small_table
@@ -80,7 +80,7 @@ def test_looking_runs_no_code_of_a_strangers_folder(tmp_path: Path) -> None:
     assert not (stranger / "ran").exists()
 
 
-@pytest.mark.parametrize("name", _main.command_names())
+@pytest.mark.parametrize("name", command_names())
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
     module = import_module(f"omtl.commands.{name.replace(' ', '.')}")

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
+from omtl import commands
 from omtl.util.paths import ROOT
 
 Done = subprocess.CompletedProcess[str]
@@ -25,3 +27,11 @@ def python(*words: str, status: int | None = 0, cwd: Path = ROOT, **how: Any) ->
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **how)
     assert status in (None, done.returncode), f"{words}: {done.stdout}{done.stderr}"
     return done
+
+
+def command_names() -> list[str]:
+    """Return all commands as they are typed: ``table``, ``store push``."""
+    before = f"{commands.__name__}."
+    found = [one.name for one in walk_packages(commands.__path__, before) if not one.ispkg]
+    names = [name.removeprefix(before).replace(".", " ") for name in found]
+    return [name for name in names if not name.startswith("_")]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from environments import command_names
 
 import data_fetchers
 from omtl.commands import _main
@@ -119,7 +120,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     **{group: partial(options, group) for group in GROUPS},
     "table": lambda: descriptions("table"),
     "figure": lambda: descriptions("figure"),
-    "command": _main.command_names,
+    "command": command_names,
     "fetched": data_fetchers.data_set_names,
     "question": lambda: questions("dom"),
     "metric": lambda: METRICS,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from omtl.commands._options import Option, tell_written
+from omtl.commands._options import tell_written
 
-GROUP = "look behind the numbers"
 HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("audit claims",)
-OPTIONS: tuple[Option, ...] = ()
 
 
 def run() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from omtl.commands._options import option, positive, tell_written
 
-GROUP = "look behind the numbers"
 HELP = "measure how much of each paper's margin comes from tuning in hindsight"
 EXAMPLES = ("audit hindsight", "audit hindsight --repeats 5")
 OPTIONS = (

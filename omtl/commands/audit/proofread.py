@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from omtl.commands._options import Option, tell_written
+from omtl.commands._options import tell_written
 
-GROUP = "look behind the numbers"
 HELP = "check the papers' printed tables for repeated rows and impossible numbers"
 EXAMPLES = ("audit proofread",)
-OPTIONS: tuple[Option, ...] = ()
 
 
 def run() -> None:

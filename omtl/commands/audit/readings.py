@@ -15,7 +15,6 @@ from omtl.commands._options import (
     tell_written,
 )
 
-GROUP = "look behind the numbers"
 HELP = "search a paper's open questions; write the readings as_read and as_published"
 EXAMPLES = (
     "audit readings dom-table1",

@@ -6,7 +6,6 @@ from typing import Any
 
 from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
-GROUP = "look behind the numbers"
 HELP = "measure how much accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("audit search rom-table1",)
 OPTIONS = (

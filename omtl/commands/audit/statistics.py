@@ -6,7 +6,6 @@ from typing import Any
 
 from omtl.commands._options import REQUEST, option, tell_written
 
-GROUP = "look behind the numbers"
 HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("audit statistics aklo-table1",)
 OPTIONS = (option("table", metavar="TABLE", help="the id of a table or figure"), *REQUEST)

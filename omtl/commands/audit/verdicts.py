@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from omtl.commands._options import option, tell_written
 
-GROUP = "look behind the numbers"
 HELP = "judge the results in results/ again, from their repeats; nothing is played"
 EXAMPLES = ("audit verdicts", "audit verdicts dom-table1")
 OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)

@@ -8,7 +8,6 @@ from typing import Any
 from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
-GROUP = "look behind the numbers"
 HELP = "recompute random cells and compare every digit with results/"
 EXAMPLES = (
     "audit verify --cells 10",

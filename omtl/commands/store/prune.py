@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from omtl.commands._options import flag
 
-GROUP = "manage"
 HELP = "remove finished units whose code is gone, and damaged files, from the store"
 EXAMPLES = ("store prune --dry-run", "store prune")
 OPTIONS = (flag("dry-run", "only show how many units would be removed", dest="only_count"),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from omtl.commands._options import option
 
-GROUP = "manage"
 HELP = "import the finished units of an archive into the store"
 EXAMPLES = ("store pull units.omtl", "store pull https://example.org/units.omtl")
 OPTIONS = (option("archive", help="a file or its URL"),)

@@ -8,7 +8,6 @@ from typing import Any
 
 from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
-GROUP = "manage"
 HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("store push units.omtl", "store push dom.omtl dom-table1 --reading as_written")
 OPTIONS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from omtl.commands._options import natural, option, positive
 from omtl.util.status import DONE, FAILED
 
-GROUP = "manage"
 HELP = "compare every finished unit with its hash, or replay a sample of those that were pulled"
 EXAMPLES = ("store verify", "store verify --replay 10")
 OPTIONS = (
