@@ -13,7 +13,7 @@ from omtl.api.names import known_name
 from omtl.api.requests import ParallelOptions, parallel_for
 from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
-from omtl.evidence.comparisons import REGION
+from omtl.evidence.comparisons import REGION, number_text
 from omtl.evidence.ratings import REGRET
 from omtl.experiment.config import options
 from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, refuse_unfit
@@ -89,22 +89,17 @@ class Board(DisplayedResult):
                     *(str(place), row["label"], f"{row['elo']:.0f}"),
                     f"[{row['low']:.0f}, {row['high']:.0f}]",
                     *(f"{row[name]:.0f}" for name in groups),
-                    *(_shown(row[name], ".4g") for name in more),
+                    *(number_text(row[name], ".4g") for name in more),
                     *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
                     *(str(row["data_sets"]), str(row["points"])),
-                    f"{_shown(row['edge'], '.0%')} {row['grid']}".strip(),
-                    _shown(row["ties"], ".0%"),
+                    f"{number_text(row['edge'], '.0%')} {row['grid']}".strip(),
+                    number_text(row["ties"], ".0%"),
                     "" if ratio is None else f"{ratio:.2g}",
                 ]
             )
         spare = ["ties", "points", "time", "data sets", "edge"]
         notes = [EXPLAINED, *self.made.notes]
         return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
-
-
-def _shown(number: float, form: str) -> str:
-    """Return a number in a format; nothing where there is none."""
-    return "" if number != number else format(number, form)
 
 
 def planned_board(

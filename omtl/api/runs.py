@@ -13,7 +13,7 @@ import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
 from omtl.api.plots import draw_curves
-from omtl.api.views import DisplayedResult, View
+from omtl.api.views import DisplayedResult, View, as_shown
 from omtl.experiment.composition import parsed, same_on_networks
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
@@ -87,9 +87,9 @@ class Runs(DisplayedResult):
         ends = [column for column in LAST if column in about]
         rows = [
             [
-                *(_short(row[head]) for head in heads),
+                *(as_shown(row[head]) for head in heads),
                 *(_number(row, name) for name in metrics),
-                *(_short(row[end]) for end in ends),
+                *(as_shown(row[end]) for end in ends),
                 "best" if row["run"] == self.best else "",
             ]
             for row in table.to_dict("records")
@@ -125,12 +125,6 @@ def _number(row: Mapping[Any, Any], metric: str) -> str:
         return "diverged"
     std = row.get(f"{metric}_std")
     return "" if pd.isna(row[metric]) else shown(metric, row[metric], "" if pd.isna(std) else std)
-
-
-def _short(value: Any) -> str:
-    if pd.isna(value):
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def run(

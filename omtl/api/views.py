@@ -133,13 +133,16 @@ def _html_cell(kind: str, text: str) -> str:
 def view_of(frame: pd.DataFrame, title: str = "", notes: Sequence[str] = ()) -> View:
     """Return a data frame as a table of texts."""
     numbers = [str(name) for name in frame.select_dtypes("number")]
-    there = frame.astype(object).where(frame.notna(), None)
-    rows = [[_text(value) for value in row] for row in there.itertuples(index=False, name=None)]
+    rows = [[as_shown(value) for value in row] for row in frame.itertuples(index=False, name=None)]
     return View([str(name) for name in frame], rows, title, right=numbers, notes=notes)
 
 
-def _text(value: Any) -> str:
-    if value is None:
+def as_shown(value: Any) -> str:
+    """Return a value of a data frame as text, numbers to six digits; empty where there is none."""
+    from pandas import isna
+    from pandas.api.types import is_scalar
+
+    if is_scalar(value) and isna(value):
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

@@ -230,9 +230,9 @@ def beside(values: np.ndarray, others: np.ndarray, lower_is_better: bool) -> dic
     return {"ratio": found["mean"]} | {name: found[name] for name in named}
 
 
-def number_text(number: float) -> str:
-    """Return a number as text to four digits; empty if there is none."""
-    return "" if np.isnan(number) else f"{number:.4g}"
+def number_text(number: float, form: str = ".4g") -> str:
+    """Return a number as text, to four digits or in another format; empty if there is none."""
+    return "" if np.isnan(number) else format(number, form)
 
 
 def as_text(rows: pd.DataFrame) -> pd.DataFrame:

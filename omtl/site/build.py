@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from omtl.evidence.comparisons import number_text
 from omtl.site.audits import (
     OUTCOME_MARKS,
     OUTCOMES,
@@ -71,9 +72,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"slug": slug, "code": code, "value": shown_value}
+    made.filters |= {"slug": slug, "code": code, "value": shown_value, "digits": number_text}
     made.filters["words"] = lambda name: name.replace("_", " ")
-    made.filters["digits"] = lambda value, form: format(value, form) if value == value else ""
     made.globals |= {
         "verdicts": ALL_VERDICTS,
         "all_marks": MARKS | OUTCOME_MARKS,
@@ -97,11 +97,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
-    return rendered(site_contents(sources), documentation)
-
-
-def rendered(contents: Contents, documentation: str) -> tuple[dict[str, str], dict[str, Path]]:
-    """Return what `pages` does, given the contents of the site."""
+    contents = site_contents(sources)
     copied = {name: Path(__file__).with_name(name) for name in ASSETS}
 
     def offer(path: Path) -> str:
