@@ -162,27 +162,36 @@ def test_sources_are_tried_in_order(server: Server, tmp_path: Path) -> None:
     assert files_in(tmp_path) == ["set/folder/file.txt"]
 
 
-@pytest.mark.parametrize("status", [400, 404, 416])
-def test_a_refusal_is_final(server: Server, tmp_path: Path, status: int) -> None:
-    file = remote(server.serve("/file", Reply(b"", status), Reply()))
-    with pytest.raises(DataMissing, match=rf"/file: {status} "):
+REFUSED, PASSING = (400, 404, 416), (429, 503)
+
+
+@pytest.mark.parametrize("status", [*REFUSED, 503])
+def test_a_refusal_is_final_and_a_lasting_fault_is_given_up(
+    server: Server, tmp_path: Path, status: int
+) -> None:
+    told, tries = ("", 1) if status in REFUSED else (r".* \(3 tries\)", 3)
+    file = remote(server.serve("/file", *[Reply(b"", status)] * tries, Reply()))
+    with pytest.raises(DataMissing, match=rf"/file: {status} {told}"):
         fetch("set", file, home=tmp_path)
-    assert server.asked("/file") == [None]
+    assert server.asked("/file") == [None] * tries
     assert files_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_passing_fault_is_tried_again(server: Server, tmp_path: Path, status: int) -> None:
-    file = remote(server.serve("/file", Reply(b"", status), Reply()))
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        *((Reply(b"", status), [None, None]) for status in PASSING),
+        (Reply(BODY[::-1], cut=1000), [None, "bytes=1000-", None]),
+    ],
+    ids=[*map(str, PASSING), "another-version"],
+)
+def test_a_passing_fault_is_tried_again(
+    server: Server, tmp_path: Path, fault: Reply, asked: list[str | None]
+) -> None:
+    """And a download that would be resumed in another version starts afresh, once."""
+    file = remote(server.serve("/file", fault, Reply()))
     assert fetch("set", file, home=tmp_path).read_bytes() == BODY
-    assert server.asked("/file") == [None, None]
-
-
-def test_a_lasting_fault_is_given_up(server: Server, tmp_path: Path) -> None:
-    file = remote(server.serve("/file", Reply(b"", 503)))
-    with pytest.raises(DataMissing, match=r"/file: 503 .* \(3 tries\)"):
-        fetch("set", file, home=tmp_path)
-    assert server.asked("/file") == [None] * 3
+    assert server.asked("/file") == asked
 
 
 @pytest.mark.parametrize("cut", [0, 1, len(BODY) - 1])
@@ -197,14 +206,6 @@ def test_a_broken_download_is_resumed(
     assert first is None
     if not reset:  # which throws away what the client has not read yet
         assert second == (f"bytes={cut}-" if cut else None)
-
-
-def test_a_download_resumed_in_another_version_starts_afresh_once(
-    server: Server, tmp_path: Path
-) -> None:
-    file = remote(server.serve("/file", Reply(BODY[::-1], cut=1000), Reply()))
-    assert fetch("set", file, home=tmp_path).read_bytes() == BODY
-    assert server.asked("/file") == [None, "bytes=1000-", None]
 
 
 @pytest.mark.parametrize("cut", [0, 1000])

@@ -232,9 +232,11 @@ def test_what_would_be_compared_with_itself_or_merged_is_refused() -> None:
 
 def doctests() -> dict[str, doctest.DocTest]:
     """Return the examples of the page and of all public functions."""
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    blocks = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
-    found = {"python.md": doctest.DocTestParser().get_doctest(blocks, {}, "python.md", None, 0)}
+    found = {}
+    for page in ("python.md", "library.md"):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+        found[page] = doctest.DocTestParser().get_doctest(blocks, {}, page, None, 0)
     modules = [getattr(omtl, name) for name in ("datasets", "results", "sklearn", "river", "ops")]
     public = {name: getattr(omtl, name) for name in {*omtl.__all__, *omtl.MODULES}}
     for module in modules[:-1]:  # the learners' examples are tested with their help

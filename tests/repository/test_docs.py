@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 import shlex
@@ -148,19 +147,6 @@ def test_no_file_names_a_package_index() -> None:
         ["git", "grep", "-lE", hosts], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert found.stdout == ""
-
-
-PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-
-
-def test_the_examples_run_and_print_what_they_show() -> None:
-    """All examples, one after the other, in one namespace."""
-    blocks = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(blocks, {}, "library.md", None, 0)
-    assert len(test.examples) > 30
-    told: list[str] = []
-    failed, _ = doctest.DocTestRunner().run(test, out=told.append)
-    assert not failed, "".join(told)
 
 
 PROGRAMS = {"omtl": ["-m", "omtl"], "python": []}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from omtl.experiment.config import options, paper_files
-from omtl.experiment.descriptions import READINGS
-from omtl.experiment.readings import Reading, questions
+from omtl.experiment.readings import questions
 
 NOTATIONS = {
     "s in N(0, s I) is a deviation": (
@@ -56,14 +54,3 @@ def test_a_notation_has_one_label(notation: str) -> None:
         for paper, question, option in answers
     }
     assert set(found.values()) == {label}, found
-
-
-@pytest.mark.parametrize("path", paper_files("readings.yaml"), ids=lambda path: path.parent.name)
-def test_a_reading_takes_only_answers_that_it_may(path) -> None:
-    """None of `as_read` contradicts the text or is contrived."""
-    paper = path.parent.name
-    asked = questions(paper)
-    for reading, taken in READINGS.items():
-        if f"{paper}/{reading}" in options("reading"):
-            for question, answer in Reading.of(paper, reading).answers.items():
-                assert asked[question].support.get(str(answer)) in (None, *taken), question
