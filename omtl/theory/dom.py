@@ -18,6 +18,9 @@ NO_SPREAD = 1e-12
 NEGLIGIBLE = 1e-15
 """Deviation from the mean below which further powers of a network are ignored."""
 
+NORM_RATIO = 1.0
+"""C of eq. 17 for B of eq. 10 with any b ≥ 0 (`theorem4_bound`)."""
+
 
 # Relations between the tasks
 
@@ -42,7 +45,7 @@ def b_minimiser(U: np.ndarray) -> float:
     L² ‖u‖²_B = D² (b + m)/((b + 1) m) · (N + b V). Its derivative in b is 0 where
     (b + 1)² = (m − 1)(N − V)/V, so the minimiser is √((m − 1)(N − V)/V) − 1 where this is positive,
     that is where N > m/(m − 1) · V, and 0 otherwise. The paper prints it without the −1
-    (`b_star`). C of eq. 17 is 1 for every b (`norm_ratio`) and Δ does not depend on b.
+    (`b_star`). C of eq. 17 is 1 for every b (`NORM_RATIO`) and Δ does not depend on b.
 
     Parameters
     ----------
@@ -92,41 +95,23 @@ def gradient_bound(largest_norm: float, b: float, n_tasks: int) -> float:
     return largest_norm * math.sqrt((b + n_tasks) / ((b + 1.0) * n_tasks))
 
 
-def norm_ratio(b: float) -> float:
-    """Return C of eq. 17 for B of eq. 10: the least C with ‖v‖_{B⁻¹} ≤ C ‖v‖_B for all v.
-
-    C² is the largest eigenvalue of B^(−½) B⁻¹ B^(−½) = B⁻², that is 1/λ², with λ = min(1, 1 + b)
-    the least eigenvalue of B: C = 1 for every b ≥ 0.
-
-    On the gradients −y B⁻¹ φ alone a smaller ratio holds, √((B⁻³)_kk / (B⁻¹)_kk), but eq. 21 would
-    be wrong with it: f(u) − f(z) is bounded by ‖φ‖_{B⁻¹} ‖u − z‖_B, and ‖φ‖_{B⁻¹} =
-    ‖∇f‖_B ≤ L is what C L = L gives.
-    """
-    if b < 0.0:
-        raise ValueError(f"b = {b} is negative: B is then no norm that eq. 10 asks for")
-    return 1.0
-
-
 # The network
 
 
 class Mixing(NamedTuple):
-    """Problem of lemma 1, |(Aᵏ)_ij − 1/m| ≤ θ βᵏ, as printed.
+    """Constants of lemma 1, |(Aᵏ)_ij − 1/m| ≤ θ βᵏ, as printed.
 
     Parameters
     ----------
     theta, beta : float
-        θ = (1 − ε/(4m²))⁻², β = (1 − ε/(4m²))^(1/Q).
+        θ = (1 − ε/(4m²))⁻², β = (1 − ε/(4m²))^(1/Q) for Q = 1 (`lemma1`).
     smallest_weight : float
         ε: the smallest weight of a node for a neighbour.
-    period : int
-        Q: the number of rounds in which all links are used at least once.
     """
 
     theta: float
     beta: float
     smallest_weight: float
-    period: int
 
 
 def is_doubly_stochastic(mixing: np.ndarray) -> bool:
@@ -134,7 +119,7 @@ def is_doubly_stochastic(mixing: np.ndarray) -> bool:
     return bool(np.allclose(mixing.sum(axis=0), 1.0) and np.allclose(mixing.sum(axis=1), 1.0))
 
 
-def lemma1(mixing: np.ndarray, period: int = 1) -> Mixing:
+def lemma1(mixing: np.ndarray) -> Mixing:
     """Return the constants of lemma 1 as they are printed.
 
     The paper does not say what Q is. In the lemma that it cites (Sundhar Ram, Nedić, Veeravalli
@@ -146,13 +131,11 @@ def lemma1(mixing: np.ndarray, period: int = 1) -> Mixing:
     ----------
     mixing : ndarray of shape (n_nodes, n_nodes)
         Combination weights A.
-    period : int
-        Q.
     """
     m = mixing.shape[0]
     smallest = float(mixing[mixing > 0.0].min())
     base = 1.0 - smallest / (4.0 * m**2)
-    return Mixing(base**-2, base ** (1.0 / period), smallest, period)
+    return Mixing(base**-2, base, smallest)
 
 
 def delta_of(mixing: Mixing, n_nodes: int) -> float:
@@ -191,7 +174,7 @@ def exact_delta(mixing: np.ndarray) -> float:
 
 
 class Problem(NamedTuple):
-    """Problem of a problem.
+    """What theorem 4's bound needs of a problem.
 
     Parameters
     ----------
@@ -199,13 +182,10 @@ class Problem(NamedTuple):
         m.
     gradient : float
         L (`gradient_bound`).
-    ratio : float
-        C (`norm_ratio`).
     """
 
     n_tasks: int
     gradient: float
-    ratio: float
 
 
 def theorem4_bound(
@@ -223,6 +203,12 @@ def theorem4_bound(
     stochastic network. That is this bound with ``delta=0``, which corresponds to no vector of the
     network, and is the one to compare with a measured regret. Any Δ ≥ 0 only increases the bound.
 
+    C of eq. 17 is the least with ‖v‖_{B⁻¹} ≤ C ‖v‖_B for all v. C² is the largest eigenvalue of
+    B^(−½) B⁻¹ B^(−½) = B⁻², that is 1/λ², with λ = 1 the least eigenvalue of B: C = 1 for every
+    b ≥ 0. On the gradients −y B⁻¹ φ alone a smaller ratio holds, √((B⁻³)_kk / (B⁻¹)_kk), but eq. 21
+    would be wrong with it: f(u) − f(z) is bounded by ‖φ‖_{B⁻¹} ‖u − z‖_B, and ‖φ‖_{B⁻¹} =
+    ‖∇f‖_B ≤ L is what C L = L gives.
+
     Remark 1 prints the bound at the best η, ‖u‖_B / (L √(T (1 + 4 C Δ))), as
     m L √((T + 4 C Δ) ‖u‖²_B); inserting that η gives m L √(T (1 + 4 C Δ) ‖u‖²_B).
 
@@ -238,13 +224,11 @@ def theorem4_bound(
     delta : float
         Δ (`delta_of`, `exact_delta`), or 0 for the bound on the losses suffered.
     """
-    m, L, C = problem
-    per_round = eta * m * L**2 * (0.5 + 2.0 * C * delta)
+    m, L = problem
+    per_round = eta * m * L**2 * (0.5 + 2.0 * NORM_RATIO * delta)
     return m * square_norm / (2.0 * eta) + per_round * np.asarray(n_rounds, dtype=float)
 
 
-def best_eta(n_rounds: float, problem: Problem, *, square_norm: float, delta: float) -> float:
-    """Return remark 1's η = ‖u‖_B / (L √(T (1 + 4 C Δ))), which minimises `theorem4_bound`."""
-    return (
-        math.sqrt(square_norm / (n_rounds * (1.0 + 4.0 * problem.ratio * delta))) / problem.gradient
-    )
+def best_eta(n_rounds: float, problem: Problem, square_norm: float) -> float:
+    """Return remark 1's η = ‖u‖_B / (L √T) for Δ = 0, which minimises `theorem4_bound`."""
+    return math.sqrt(square_norm / n_rounds) / problem.gradient

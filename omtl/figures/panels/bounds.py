@@ -218,13 +218,13 @@ def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
     mixing, rounds = setting_of(unit).mixing, setting_of(unit).stream.checkpoint
     problem, printed = theorem4_constants(unit, b), dom.lemma1(mixing)
     norm = dom.square_norm_B(best_weights_of(unit, panel.ridges[0]), b)
-    best = dom.best_eta(float(rounds[-1]), problem, square_norm=norm, delta=0.0)
+    best = dom.best_eta(float(rounds[-1]), problem, norm)
     notes = (
-        f"lemma 1: ε = {printed.smallest_weight:.4g}, Q = {printed.period}, "
+        f"lemma 1: ε = {printed.smallest_weight:.4g}, Q = 1, "
         f"θ = {printed.theta:.6g}, β = {printed.beta:.6g}, "
         f"Δ = {dom.delta_of(printed, len(mixing)):.4g}; "
         f"Δ of the network's powers = {dom.exact_delta(mixing):.4g}",
-        f"‖u‖²_B = {norm:.4g}, L = {problem.gradient:.4g}, C = {problem.ratio:g}, "
+        f"‖u‖²_B = {norm:.4g}, L = {problem.gradient:.4g}, C = {dom.NORM_RATIO:g}, "
         f"η = {eta:g} was played; with Δ = 0 the bound of all rounds is least at η = {best:.4g}",
     )
     # Equal weights on a grid are not doubly stochastic: nothing is proved there.
@@ -264,7 +264,7 @@ def theorem4_constants(unit: Unit, b: float) -> dom.Problem:
             "regret_bound: theorem 4 assumes one node per task; set network.n_nodes=null"
         )
     gradient = dom.gradient_bound(largest_norm(unit), b, n_tasks)
-    return dom.Problem(n_tasks, gradient, dom.norm_ratio(b))
+    return dom.Problem(n_tasks, gradient)
 
 
 # OSMTL, theorem 1
