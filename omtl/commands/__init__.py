@@ -1,11 +1,10 @@
 """The commands of ``omtl``, one file each; to add a command, add a file.
 
-A command's module has
+A command's module says in the first line of its docstring what the command does, which its help
+shows. It has
 
 ``GROUP``
     what people come for, one of `omtl.commands._main.GROUPS`; by default its package's;
-``HELP``
-    what it does, in one line;
 ``EXAMPLES``
     command lines, without the program's name, that its help shows;
 ``OPTIONS``

@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
             named = {n: one for n, one in found.items() if group == getattr(one, "GROUP", above)}
             if named:
                 lines += ["", f"{group}:"]
-                lines += [f"  {name:12}{module.HELP}" for name, module in named.items()]
+                lines += [f"  {name:12}{what_it_does(one)}" for name, one in named.items()]
         more = f"\n`{self.prog} COMMAND --help` shows options and examples"
         if self.prog == PROGRAM:
             more += f"; `{PROGRAM} --version` the version"
@@ -136,6 +136,12 @@ def command_modules(package: ModuleType) -> Iterator[ModuleType]:
             yield import_module(f"{package.__name__}.{found.name}")
 
 
+def what_it_does(module: ModuleType) -> str:
+    """Return what a command does: the first sentence of its module, without capital and stop."""
+    about = str(module.__doc__).partition("\n")[0]
+    return about[0].lower() + about[1:].removesuffix(".")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
@@ -157,8 +163,8 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
     )
     for module in command_modules(package):
         name = module.__name__.rpartition(".")[2]
-        about = f"{module.HELP[0].upper()}{module.HELP[1:]}."
-        command = commands.add_parser(name, help=module.HELP, description=about)
+        about = str(module.__doc__).partition("\n")[0]
+        command = commands.add_parser(name, help=what_it_does(module), description=about)
         if not hasattr(module, "run"):
             _add_commands(command, module)
             continue

@@ -1,4 +1,4 @@
-"""``omtl board``: rank every learner over all data sets, tuned without hindsight."""
+"""Rank every learner over all data sets, tuned without hindsight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from omtl.commands._options import (
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
-HELP = "rank every learner over all data sets, tuned without hindsight"
 EXAMPLES = (
     "board",
     "board --learners my_learner,pa,coml --data landmine,mhc",

@@ -1,4 +1,4 @@
-"""``omtl check``: run the conformance checks on your own learner."""
+"""Run the conformance checks on the learners in a file or a config."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from omtl.commands._options import JSON, option, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
-HELP = "run the conformance checks on the learners in a file or a config"
 EXAMPLES = (
     "check examples/my_learner/my_learner.py",
     "check my_learner.py --json",

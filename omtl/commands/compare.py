@@ -1,4 +1,4 @@
-"""``omtl compare``: compare a learner with baselines on the same streams, with tests."""
+"""Compare a learner with every baseline, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from omtl.commands._options import DRY_RUN, JSON, listed_names, option, print_json, tell_written
 
 GROUP = "test my method"
-HELP = "compare a learner with every baseline, with intervals and tests"
 EXAMPLES = (
     "compare algorithm=my_learner dataset=landmine",
     "compare algorithm=coml dataset=my_data --only pa,pm repeats=20",

@@ -1,4 +1,4 @@
-"""``omtl doctor``: show what is installed, cached and missing."""
+"""Show what is installed, cached and missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from omtl.commands._options import JSON, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "manage"
-HELP = "show what is installed, cached and missing"
 EXAMPLES = ("doctor", "doctor --json")
 OPTIONS = (JSON,)
 

@@ -1,4 +1,4 @@
-"""``omtl explain``: show the verdict on a cell or claim, its reason, and where it comes from."""
+"""Say why a number has its verdict, and where ours comes from; or why a claim fails."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from omtl.commands._options import JSON, ONE_DRAW, REQUEST, flag, option, print_json
 
 GROUP = "check a paper"
-HELP = "say why a number has its verdict, and where ours comes from; or why a claim fails"
 EXAMPLES = (
     "explain dom-table1",
     'explain dom-table1 "DOM-I (Ring) on Synthetic"',

@@ -1,4 +1,4 @@
-"""``omtl export``: write tables, figures and data sets in formats that other programs read."""
+"""Write tables, figures, data sets, records of runs and citations in standard formats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from omtl.commands._options import ONE_DRAW, REQUEST, flag, option, refuse_ignored, tell_written
 
 GROUP = "manage"
-HELP = "write tables, figures, data sets, records of runs and citations in standard formats"
 EXAMPLES = (
     "export dom-table1 --to paper",
     "export dom-fig2",

@@ -1,4 +1,4 @@
-"""``omtl fetch``: download the files of data sets."""
+"""Download data sets; all of them by default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from omtl.commands._options import option
 
 GROUP = "manage"
-HELP = "download data sets; all of them by default"
 EXAMPLES = ("fetch landmine spam", "fetch")
 OPTIONS = (option("names", nargs="*", metavar="NAME", help="a data set"),)
 

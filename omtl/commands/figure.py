@@ -1,4 +1,4 @@
-"""``omtl figure``: reproduce a figure."""
+"""Reproduce a figure, and say which of its claims hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from omtl.commands._options import DRY_RUN, PARALLEL, REQUEST, option, tell_writ
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-HELP = "reproduce a figure, and say which of its claims hold"
 EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
 OPTIONS = (
     option("figure", metavar="FIGURE", help="id of the figure; `omtl list figures` shows all"),

@@ -1,11 +1,10 @@
-"""``omtl list``: list what you can reproduce, run and combine."""
+"""List tables, figures, and everything you can combine, with a line on each."""
 
 from __future__ import annotations
 
 from omtl.commands._options import JSON, option, print_json
 
 GROUP = "manage"
-HELP = "list tables, figures, and everything you can combine, with a line on each"
 EXAMPLES = ("list", "list algorithms", "list datasets --json")
 OPTIONS = (
     option("kind", nargs="?", metavar="KIND", help="such as algorithms; default: all"),

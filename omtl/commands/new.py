@@ -1,4 +1,4 @@
-"""``omtl new``: create the files of a new learner, data set or paper."""
+"""Create the files of a new learner, data set or paper, ready to run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from omtl.commands._options import option, tell_written
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
-HELP = "create the files of a new learner, data set or paper, ready to run"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 
 NEXT = {

@@ -1,4 +1,4 @@
-"""``omtl report``: write the static site of all results."""
+"""Write all results as a website that opens without a server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from omtl.commands._options import option, tell_written
 
 GROUP = "manage"
-HELP = "write all results as a website that opens without a server"
 EXAMPLES = ("report", "report --to public")
 OPTIONS = (
     option(

@@ -1,4 +1,4 @@
-"""``omtl reproduce``: reproduce every table and figure."""
+"""Reproduce every table and figure under each standard reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from omtl.commands._options import ALL, PARALLEL, REQUEST
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-HELP = "reproduce every table and figure under each standard reading"
 EXAMPLES = ("reproduce", "reproduce --repeats 2")
 OPTIONS = (*REQUEST, *PARALLEL, ALL)
 

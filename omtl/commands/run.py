@@ -1,4 +1,4 @@
-"""``omtl run``: run one experiment, or a sweep, composed by Hydra."""
+"""Run one experiment, or a sweep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from omtl.commands._options import flag, option
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
-HELP = "run one experiment, or a sweep"
 EXAMPLES = (
     "run algorithm=dom1 dataset=random_walk network=ring",
     "run algorithm=dom1 dataset=mhc reading=dom/as_published repeats=5",

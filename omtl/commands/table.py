@@ -1,4 +1,4 @@
-"""``omtl table``: reproduce a table and compare it with the published one."""
+"""Reproduce a table and compare it with the published one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from omtl.commands._options import (
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-HELP = "reproduce a table and compare it with the published one"
 EXAMPLES = (
     "table dom-table1 --repeats 2",
     "table rom-table1 --reading as_written",

@@ -1,4 +1,3 @@
-"""``omtl audit``: look behind the numbers."""
+"""Check claims, statistics, hindsight, printed tables, readings and digits."""
 
 GROUP = "look behind the numbers"
-HELP = "check claims, statistics, hindsight, printed tables, readings and digits"

@@ -1,10 +1,9 @@
-"""``omtl audit claims``: write the ledger of all claims, and the audit of the theorems."""
+"""Write the ledger of all claims, the audit of the theorems and the scoreboard."""
 
 from __future__ import annotations
 
 from omtl.commands._options import tell_written
 
-HELP = "write the ledger of all claims, the audit of the theorems and the scoreboard"
 EXAMPLES = ("audit claims",)
 
 

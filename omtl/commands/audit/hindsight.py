@@ -1,10 +1,9 @@
-"""``omtl audit hindsight``: measure how much of each margin comes from tuning in hindsight."""
+"""Measure how much of each paper's margin comes from tuning in hindsight."""
 
 from __future__ import annotations
 
 from omtl.commands._options import option, positive, tell_written
 
-HELP = "measure how much of each paper's margin comes from tuning in hindsight"
 EXAMPLES = ("audit hindsight", "audit hindsight --repeats 5")
 OPTIONS = (
     option(

@@ -1,10 +1,9 @@
-"""``omtl audit proofread``: check the papers' printed tables against themselves."""
+"""Check the papers' printed tables for repeated rows and impossible numbers."""
 
 from __future__ import annotations
 
 from omtl.commands._options import tell_written
 
-HELP = "check the papers' printed tables for repeated rows and impossible numbers"
 EXAMPLES = ("audit proofread",)
 
 

@@ -1,4 +1,4 @@
-"""``omtl audit readings``: search the answers to a paper's open questions."""
+"""Search a paper's open questions; write the readings as_read and as_published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from omtl.commands._options import (
     tell_written,
 )
 
-HELP = "search a paper's open questions; write the readings as_read and as_published"
 EXAMPLES = (
     "audit readings dom-table1",
     "audit readings aklo-table1 --draws 40",

@@ -1,4 +1,4 @@
-"""``omtl audit search``: measure the accuracy that a table loses by searching large grids."""
+"""Measure how much accuracy a table loses when large grids are searched, not enumerated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
-HELP = "measure how much accuracy a table loses when large grids are searched, not enumerated"
 EXAMPLES = ("audit search rom-table1",)
 OPTIONS = (
     option("table", metavar="TABLE", help="id of the table"),

@@ -1,4 +1,4 @@
-"""``omtl audit statistics``: test the claims of a table or figure and rank its algorithms."""
+"""Test a table's claims with correction for multiple comparisons, and rank its algorithms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from omtl.commands._options import REQUEST, option, tell_written
 
-HELP = "test a table's claims with correction for multiple comparisons, and rank its algorithms"
 EXAMPLES = ("audit statistics aklo-table1",)
 OPTIONS = (option("table", metavar="TABLE", help="the id of a table or figure"), *REQUEST)
 

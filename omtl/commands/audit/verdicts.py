@@ -1,4 +1,4 @@
-"""``omtl audit verdicts``: judge the results in ``results/`` again, from their repeats."""
+"""Judge the results in results/ again, from their repeats; nothing is played."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from omtl.commands._options import option, tell_written
 
-HELP = "judge the results in results/ again, from their repeats; nothing is played"
 EXAMPLES = ("audit verdicts", "audit verdicts dom-table1")
 OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)
 

@@ -1,4 +1,4 @@
-"""``omtl audit verify``: recompute random cells and compare them with the results in git."""
+"""Recompute random cells and compare every digit with results/."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
-HELP = "recompute random cells and compare every digit with results/"
 EXAMPLES = (
     "audit verify --cells 10",
     "audit verify rom-table1 --seed 7",

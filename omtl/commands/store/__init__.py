@@ -1,4 +1,3 @@
-"""``omtl store``: share, clean and check the finished units."""
+"""Share, clean and check the finished units."""
 
 GROUP = "manage"
-HELP = "share, clean and check the finished units"

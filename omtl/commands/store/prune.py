@@ -1,10 +1,9 @@
-"""``omtl store prune``: remove finished units whose code is gone."""
+"""Remove finished units whose code is gone, and damaged files, from the store."""
 
 from __future__ import annotations
 
 from omtl.commands._options import flag
 
-HELP = "remove finished units whose code is gone, and damaged files, from the store"
 EXAMPLES = ("store prune --dry-run", "store prune")
 OPTIONS = (flag("dry-run", "only show how many units would be removed", dest="only_count"),)
 """This is not the dry run of commands that compute."""

@@ -1,10 +1,9 @@
-"""``omtl store pull``: import the finished units of an archive."""
+"""Import the finished units of an archive into the store."""
 
 from __future__ import annotations
 
 from omtl.commands._options import option
 
-HELP = "import the finished units of an archive into the store"
 EXAMPLES = ("store pull units.omtl", "store pull https://example.org/units.omtl")
 OPTIONS = (option("archive", help="a file or its URL"),)
 

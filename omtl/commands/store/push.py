@@ -1,4 +1,4 @@
-"""``omtl store push``: write finished units to one archive."""
+"""Write finished units to an archive that others can pull."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
-HELP = "write finished units to an archive that others can pull"
 EXAMPLES = ("store push units.omtl", "store push dom.omtl dom-table1 --reading as_written")
 OPTIONS = (
     option("archive", type=Path, help="the file to write"),

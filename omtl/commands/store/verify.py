@@ -1,11 +1,10 @@
-"""``omtl store verify``: compare finished units with their hashes, and replay pulled ones."""
+"""Compare every finished unit with its hash, or replay a sample of those that were pulled."""
 
 from __future__ import annotations
 
 from omtl.commands._options import natural, option, positive
 from omtl.util.status import DONE, FAILED
 
-HELP = "compare every finished unit with its hash, or replay a sample of those that were pulled"
 EXAMPLES = ("store verify", "store verify --replay 10")
 OPTIONS = (
     option("--replay", type=positive, metavar="N", help="play N pulled units again instead"),
