@@ -130,11 +130,11 @@ def _html_cell(kind: str, text: str) -> str:
     return f"<{kind}>{html.escape(text)}</{kind}>"
 
 
-def view_of(frame: pd.DataFrame, title: str = "", notes: Sequence[str] = ()) -> View:
+def view_of(frame: pd.DataFrame, title: str = "") -> View:
     """Return a data frame as a table of texts."""
     numbers = [str(name) for name in frame.select_dtypes("number")]
     rows = [[as_shown(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-    return View([str(name) for name in frame], rows, title, right=numbers, notes=notes)
+    return View([str(name) for name in frame], rows, title, right=numbers)
 
 
 def as_shown(value: Any) -> str:
