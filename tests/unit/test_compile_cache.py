@@ -6,13 +6,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from environments import python
+from numba import njit
 
+from omtl.kernel.inlining import OPTIONS, chosen, let_methods_be_called
 from omtl.util.compile_cache import kept_in, remove_damaged, seal
 from omtl.util.paths import PACKAGE
 
@@ -166,3 +170,53 @@ def test_without_a_home_of_ones_own_it_compiles_in_memory(
     assert said.count("compiled code cannot be kept") == 1
     assert said.startswith(played[1])
     assert not list(tmp_path.iterdir())
+
+
+class Alone(NamedTuple):
+    """A tuple of which compiled code calls a method."""
+
+    a: float
+
+    def doubled(self) -> float:
+        """Return twice the number."""
+        return 2.0 * self.a
+
+
+class Other(NamedTuple):
+    """Another, whose method of that name takes another number of arguments."""
+
+    a: float
+
+    def doubled(self, times: int) -> float:
+        """Return twice the number, so many times."""
+        return 2.0 * self.a * times
+
+
+def meanwhile(x: float) -> float:
+    """Return a number; while this is compiled, another thread prepares `Other`."""
+    return x
+
+
+def prepared(*_: Any) -> Callable:
+    """Let another thread prepare `Other`, as far as it comes."""
+    other = Thread(target=let_methods_be_called, args=(Other,))
+    other.start()
+    other.join(0.2)
+    return lambda x: x + 0.0
+
+
+chosen(meanwhile, prepared)
+
+
+@njit(**OPTIONS)
+def sum_of(one: Alone) -> float:
+    """Return a sum whose types are inferred in several rounds; the code is not kept."""
+    total = 0.0
+    for _ in range(3):
+        total = meanwhile(one.doubled() + total)
+    return total
+
+
+def test_what_another_thread_prepares_does_not_change_what_is_being_compiled() -> None:
+    let_methods_be_called(Alone)
+    assert sum_of(Alone(2.0)) == 12.0
