@@ -1,54 +1,29 @@
 """Computing the units that the store lacks, each stored as it ends.
 
-Workers (`omtl.compute.workers`) need no store: they return results, and the process that hands out
-units stores them.
+Workers (`omtl.compute.workers`, `omtl.compute.batches`) need no store: they return results, and the
+process that hands out units stores them.
 """
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
-import socket
 import sys
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from math import inf
 from statistics import fmean
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
-from data_fetchers.fetch import DataMissing
-from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.config import number_of_jobs
-from omtl.experiment.playing import compute, data_notes
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
-from omtl.util.files import cannot_write
-from omtl.util.paths import home_folder
-from omtl.util.user_errors import describe_fault
-from omtl.util.user_folder import make_importable
 
 ATTEMPTS = 3
 """Number of times in a row that workers may die without a finished unit in between."""
-
-BATCH_SECONDS = 0.2
-"""Duration of a batch of short units."""
-
-MOST = 256
-"""Maximum number of units in a batch."""
-
-TURNS = 4
-"""Minimum number of remaining batches for each worker, so that all end at about the same time."""
-
-FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -57,10 +32,6 @@ class Failure:
 
     reason: str
     missing_data: bool = False
-
-
-Ends = dict[str, Result | Failure]
-"""Results and failures of units, by their keys."""
 
 
 @dataclass
@@ -103,152 +74,6 @@ def why_lacking(
     return next(iter(reasons), known) or f"{n_stored} of {len(units)} repeats are stored"
 
 
-@lru_cache
-def this_process() -> str:
-    """Return a unique name for this process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def one_thread() -> threadpool_limits:
-    """Limit linear algebra to one thread: the bits of sums depend on the number of threads."""
-    import scipy.linalg  # noqa: F401 - only libraries that are loaded are limited
-
-    return threadpool_limits(limits=1, user_api="blas")
-
-
-_one_thread = lru_cache(one_thread)
-"""Limits a worker for good."""
-
-
-def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
-    """Compute a unit for a process; return its result, or the reason if it failed.
-
-    Raises
-    ------
-    WriteError
-        If the disk is full, which affects all units.
-    """
-    if this_process() != asked_by:
-        _one_thread()
-    make_importable()
-    try:
-        if not unit.is_same_here():
-            raise UserError(
-                f"{this_process()} has different code or data from the process that requested "
-                f"{unit.name}; make its checkout and data the same"
-            )
-        return compute(unit)
-    except UserError as fault:
-        return Failure(str(fault), missing_data=isinstance(fault, DataMissing))
-    except SystemExit as end:
-        return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
-    except Exception as fault:  # one failure must not affect other units
-        if isinstance(fault, OSError) and fault.errno in FULL:
-            raise cannot_write(fault.filename or home_folder(), fault) from fault
-        return Failure(f"{unit.name}: {describe_fault(fault)}")
-
-
-def compute_batch(
-    units: list[Unit], asked_by: str, seconds: float | None, mib: int | None, apart: bool
-) -> Ends:
-    """Compute units in a worker, one by one.
-
-    Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits: such a unit fails if its process is lost. `apart` isolates all.
-
-    Raises
-    ------
-    LostProcess
-        If the process of another unit is lost.
-    """
-    ends: Ends = {}
-    is_limited = seconds is not None or mib is not None
-    for unit in units:
-        if is_limited and not CAN_ISOLATE:
-            ends[unit.key] = Failure(
-                f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
-                "leave them out"
-            )
-        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
-            try:
-                ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
-            except LostProcess as fault:
-                if not (is_limited or unit.is_own):
-                    raise
-                ends[unit.key] = Failure(f"{unit.name}: {fault}")
-        else:
-            ends[unit.key] = compute_unit(unit, asked_by)
-    return ends
-
-
-Kind = tuple[str, str, str]
-
-
-def kind_of(unit: Unit) -> Kind:
-    """Return a unit's kind: what determines its code and data."""
-    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
-
-
-class Batches(Iterator[list[Unit]]):
-    """Units in the order in which workers get them, several at a time if they are short.
-
-    The first units of all kinds come first, one at a time: they compile learners and load data.
-
-    Parameters
-    ----------
-    units : sequence of Unit
-    workers : int
-        Number of workers, as far as is known.
-    is_wanted : callable
-        Whether a unit is still to be computed when its turn comes.
-    """
-
-    def __init__(
-        self, units: Sequence[Unit], workers: int, is_wanted: Callable[[Unit], bool]
-    ) -> None:
-        first = {kind_of(unit): unit for unit in reversed(units)}
-        ahead = {unit.key: unit for unit in reversed(first.values())}
-        self._waiting = deque((ahead | {unit.key: unit for unit in units}).values())
-        self._workers, self._is_wanted = workers, is_wanted
-        self._left = Counter(map(kind_of, units))
-        self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds
-
-    def __next__(self) -> list[Unit]:
-        """Return the units of the next batch."""
-        batch: list[Unit] = []
-        most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers)))
-        seconds = 0.0
-        while self._waiting and len(batch) < most and seconds < BATCH_SECONDS:
-            unit = self._waiting.popleft()
-            if self._is_wanted(unit):
-                batch.append(unit)
-                seconds += self._mean(kind_of(unit), inf)
-        if not batch:
-            raise StopIteration
-        return batch
-
-    def note(self, unit: Unit, seconds: float) -> None:
-        """Take note of a finished unit's duration."""
-        kind = kind_of(unit)
-        count, total = self._timed.get(kind, (-1, -seconds))
-        self._timed[kind] = count + 1, total + seconds
-        self._left[kind] -= 1
-
-    def _mean(self, kind: Kind, unknown: float) -> float:
-        count, total = self._timed.get(kind, (0, 0.0))
-        return total / count if count else unknown
-
-    @property
-    def seconds_left(self) -> float | None:
-        """The time left; None until a kind of units has been timed without compiling."""
-        means = [total / count for count, total in self._timed.values() if count]
-        if not means:
-            return None
-        mean = fmean(means)
-        left = sum(count * self._mean(kind, mean) for kind, count in self._left.items())
-        return left / self._workers
-
-
 @contextmanager
 def asked_to_stop() -> Iterator[threading.Event]:
     """Give an event that the first Ctrl-C sets, so that units under way can end.
@@ -278,7 +103,7 @@ def asked_to_stop() -> Iterator[threading.Event]:
 
 def _answers(
     left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: threading.Event
-) -> Generator[tuple[Ends, float | None], None, None]:
+) -> Generator[tuple[dict[str, Result | Failure], float | None], None, None]:
     """Yield workers' answers and the time left; if a worker dies, another one computes its units.
 
     Raises
@@ -286,18 +111,22 @@ def _answers(
     UserError
         If workers die again and again, or the engine is unavailable.
     """
-    from omtl.compute.workers import PROCESSES, open_workers  # which stored units do without
+    # What computes is imported when it does: stored units do without.
+    from omtl.compute.batches import Batches, compute_batch, this_process
+    from omtl.compute.workers import PROCESSES, open_workers
 
     name = parallel["backend"]
     how = (*(parallel.get(f"unit_{limit}") for limit in ("seconds", "mib")), name == PROCESSES)
     attempts = 0
 
-    def is_wanted(unit: Unit) -> bool:
-        return not (stop.is_set() or store.has(unit))
+    def wanted(batch: list[Unit]) -> list[Unit]:
+        """Return the units that no other run has stored meanwhile; none after Ctrl-C."""
+        found = zip(batch, store.load_each(batch), strict=True)
+        return [unit for unit, result in found if result is None and not stop.is_set()]
 
     while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
-        batches = Batches(list(left.values()), workers.count, is_wanted)
+        batches = Batches(list(left.values()), workers.count, wanted)
         tasks = (partial(compute_batch, units, this_process(), *how) for units in batches)
         try:
             with closing(workers.returned_by(tasks)) as answers:
@@ -361,6 +190,9 @@ def run_units(
         raise DryRunPlan(len(wanted), len(left), each, number_of_jobs(parallel))
     if not left:
         return outcome
+    from omtl.compute.batches import one_thread
+    from omtl.experiment.playing import data_notes
+
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
         for note in data_notes(dataset):
             _say_once(note)

@@ -2,7 +2,7 @@
 
 The process that hands out units writes them; workers only return results. A row carries the hash of
 its content, so a damaged one is never taken for a result: it is dropped and its unit recomputed.
-The file needs a local disk: SQLite's write-ahead log does not work on network disks.
+The file needs a local disk: network disks do not offer reliably the locks that SQLite needs.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import sqlite3
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,32 +138,20 @@ def _digest(key: bytes, facts: bytes, arrays: bytes) -> bytes:
     return hashlib.sha256(key + facts + arrays).digest()
 
 
-def connect(path: Path, is_writable: bool = True) -> sqlite3.Connection:
-    """Return a connection to a file of units; where nothing may be written, one for reading."""
-    address = path.absolute().as_uri() + ("" if is_writable else "?immutable=1")
-    db = sqlite3.connect(address, timeout=PATIENCE, check_same_thread=False, uri=True)
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-    if is_writable:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                db.execute("pragma journal_mode = wal")
-                db.execute("pragma synchronous = full")
-                db.execute(SCHEMA)
-                break
-            except sqlite3.OperationalError as fault:  # for this, SQLite itself does not wait
-                if fault.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-    return db
-
-
-_OF_PARENTS: list[sqlite3.Connection | None] = []
-"""Connections that a forked process has inherited."""
+@contextmanager
+def connected(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a file of units; all changes are made at its end, or none."""
+    with closing(sqlite3.connect(path, timeout=PATIENCE)) as db, db:
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        db.execute("pragma synchronous = full")
+        db.execute(SCHEMA)
+        yield db
 
 
 class Store:
     """Finished units in a folder.
+
+    Each call opens the file anew, so threads, processes and forks can share a store.
 
     Parameters
     ----------
@@ -176,10 +161,6 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / FILE
-        self._open_in_this_process()
-
-    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
-        return Store, (self.folder,)
 
     @staticmethod
     def default() -> Store:
@@ -202,9 +183,19 @@ class Store:
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored intact."""
-        row = self.row(bytes.fromhex(unit.key))
-        if row is None:
-            return None
+        return self.load_each([unit])[0]
+
+    def load_each(self, units: Collection[Unit]) -> list[Result | None]:
+        """Return the result of each unit, None for one that is not stored intact."""
+        if not self.path.exists():  # as in a fresh clone: naming units takes seconds
+            return [None] * len(units)
+        rows = self._each("*", [bytes.fromhex(unit.key) for unit in units])
+        return [
+            row and self._result(unit, StoredRow(*row))
+            for unit, row in zip(units, rows, strict=True)
+        ]
+
+    def _result(self, unit: Unit, row: StoredRow) -> Result | None:
         try:
             return row.result()
         except ValueError as fault:
@@ -213,39 +204,35 @@ class Store:
             self.remove([row.key])
             return None
 
-    def stored(self, units: Iterable[Unit]) -> list[Result]:
+    def stored(self, units: Collection[Unit]) -> list[Result]:
         """Return the results of those units that are stored intact, in order."""
-        return [result for unit in units if (result := self.load(unit)) is not None]
+        return [result for result in self.load_each(units) if result is not None]
 
     def has(self, unit: Unit) -> bool:
         """Whether the unit is stored intact."""
         return self.load(unit) is not None
 
-    def seconds(self, units: Iterable[Unit]) -> dict[str, float]:
+    def seconds(self, units: Collection[Unit]) -> dict[str, float]:
         """Return how long those units took that are stored intact, by their keys."""
-        found = ((unit.key, self.load(unit)) for unit in units)
-        return {key: one.facts["seconds"] for key, one in found if one is not None}
+        found = zip(units, self.load_each(units), strict=True)
+        return {unit.key: one.facts["seconds"] for unit, one in found if one is not None}
 
-    def note_on(self, units: Iterable[Unit]) -> str:
+    def note_on(self, units: Collection[Unit]) -> str:
         """Return where some of the units were pulled from; empty if all were computed here."""
-        return pulled_note(one.facts.get(PULLED_FROM, "") for one in self.stored(units))
-
-    def is_empty(self) -> bool:
-        """Whether no unit is stored."""
-        return not self._fetch("select 1 from units limit 1")
+        rows = self._each("source", (bytes.fromhex(unit.key) for unit in units))
+        return pulled_note(source for (source,) in filter(None, rows))
 
     def keys(self) -> list[bytes]:
         """Return the keys of all stored units, sorted."""
-        return [key for (key,) in self._fetch("select key from units order by key")]
-
-    def row(self, key: bytes) -> StoredRow | None:
-        """Return the row of a key, or None."""
-        found = self._fetch("select * from units where key = ?", (key,))
-        return StoredRow(*found[0]) if found else None
+        if not self.path.exists():
+            return []
+        query = "select key from units order by key"
+        return [key for (key,) in self._attempt(lambda db: db.execute(query).fetchall())]
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield all rows, damaged ones too."""
-        yield from filter(None, map(self.row, self.keys()))
+        for key in self.keys():
+            yield from (StoredRow(*row) for row in self._each("*", [key]) if row)
 
     def damaged(self) -> dict[str, str]:
         """Return the units whose content is not that of their hash, with why, by their keys."""
@@ -257,10 +244,12 @@ class Store:
                 found[row.key.hex()] = str(fault)
         return found
 
-    def _fetch(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        if self._db is None and not self.path.exists():
+    def _each(self, columns: str, keys: Iterable[bytes]) -> list[Any]:
+        """Return some columns of the row of each key, or None; nothing without a file."""
+        if not self.path.exists():
             return []
-        return self._attempt(lambda db: db.execute(query, values).fetchall())
+        query = f"select {columns} from units where key = ?"
+        return self._attempt(lambda db: [db.execute(query, (key,)).fetchone() for key in keys])
 
     def _change(self, statement: str, rows: list[Any]) -> int:
         if not rows:
@@ -270,61 +259,44 @@ class Store:
     def _attempt(
         self, function: Callable[[sqlite3.Connection], Any], is_write: bool = False
     ) -> Any:
-        """Call a function of the connection; if the file is damaged, again with a new one.
+        """Call a function of a connection; if the file is damaged, again with a new file.
 
         Raises
         ------
         UserError
             If the file cannot be read or written; a `WriteError` in the latter case.
         """
-        if self._process != os.getpid():  # a fork may not use, nor close, its parent's connection
-            _OF_PARENTS.append(self._db)
-            self._open_in_this_process()
-        with self._lock:
-            try:
-                try:
-                    with self._connection() as db:
-                        return function(db)
-                except sqlite3.DatabaseError as fault:
-                    if not fault.sqlite_errorname.startswith(DAMAGED):
-                        raise
-                    self._rescue()
-                    with self._connection() as db:
-                        return function(db)
-            except sqlite3.DatabaseError as fault:
-                if any(word in fault.sqlite_errorname for word in ("BUSY", "LOCK", "PROTOCOL")):
-                    raise WriteError(
-                        f"{self.path} cannot be used ({fault}): the store needs a local disk with "
-                        "locks; name a folder there by OMTL_HOME (docs/cluster.md)"
-                    ) from fault
-                if is_write:
-                    raise cannot_write(self.path, OSError(str(fault))) from fault
-                raise UserError(f"{self.path} cannot be read ({fault})") from fault
-            except OSError as fault:
-                raise cannot_write(self.path, fault) from fault
-
-    def _open_in_this_process(self) -> None:
-        self._process, self._lock = os.getpid(), threading.RLock()
-        self._db: sqlite3.Connection | None = None
-
-    def _connection(self) -> sqlite3.Connection:
-        if self._db is None:
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._db = connect(self.path, os.access(self.folder, os.W_OK))
-        return self._db
+            try:
+                with connected(self.path) as db:
+                    return function(db)
+            except sqlite3.DatabaseError as fault:
+                if not fault.sqlite_errorname.startswith(DAMAGED):
+                    raise
+                self._rescue()
+                with connected(self.path) as db:
+                    return function(db)
+        except sqlite3.DatabaseError as fault:
+            if any(word in fault.sqlite_errorname for word in ("BUSY", "LOCK", "PROTOCOL")):
+                raise WriteError(
+                    f"{self.path} cannot be used ({fault}): the store needs a local disk with "
+                    "locks; name a folder there by OMTL_HOME (docs/cluster.md)"
+                ) from fault
+            if is_write:
+                raise cannot_write(self.path, OSError(str(fault))) from fault
+            raise UserError(f"{self.path} cannot be read ({fault})") from fault
+        except OSError as fault:
+            raise cannot_write(self.path, fault) from fault
 
     def _rescue(self) -> None:
         """Set a damaged file aside, and copy all intact units of it into a new one."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
         aside = self.path.with_suffix(".damaged")
-        for end in ("-wal", "-shm", ""):
+        for end in ("-journal", ""):
             with suppress(FileNotFoundError):
                 self.path.with_name(self.path.name + end).replace(f"{aside}{end}")
         kept = 0
-        with suppress(sqlite3.DatabaseError):
-            old = connect(aside)
+        with suppress(sqlite3.DatabaseError), connected(aside) as old:
             ((last,),) = old.execute("select max(rowid) from units")
             for number in range(1, (last or 0) + 1):
                 with suppress(sqlite3.DatabaseError, ValueError):
@@ -355,18 +327,12 @@ class CachedStore(Store):
         super().__init__(store.folder)
         self._read: dict[str, Result] = {}
 
-    def load(self, unit: Unit) -> Result | None:
-        """Return a unit's result, or None if it is not stored intact."""
-        found = self._read.get(unit.key) or super().load(unit)
-        if found is not None:
-            self._read[unit.key] = found
-        return found
-
-    def stored(self, units: Iterable[Unit]) -> list[Result]:
-        """Return the results of those units that are stored intact, in order."""
-        if not self._read and self.is_empty():  # as in a fresh clone: naming units takes seconds
-            return []
-        return super().stored(units)
+    def load_each(self, units: Collection[Unit]) -> list[Result | None]:
+        """Return the result of each unit, None for one that is not stored intact."""
+        left = [unit for unit in units if unit.key not in self._read]
+        found = zip(left, super().load_each(left), strict=True)
+        self._read |= {unit.key: one for unit, one in found if one is not None}
+        return [self._read.get(unit.key) for unit in units]
 
 
 def cached(store: Store) -> CachedStore:

@@ -165,7 +165,7 @@ def play_learners(
     if rows[0].get("why"):
         raise UserError(f"{rows[0]['label']}: {rows[0]['why']}")
     judged = judge_learners([rows[0], *sorted(rows[1:], key=lambda row: row["label"])], by)
-    judged.attrs["pulled"] = store.note_on(chain(*units))
+    judged.attrs["pulled"] = store.note_on([*chain(*units)])
     return judged
 
 

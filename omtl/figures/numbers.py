@@ -86,7 +86,7 @@ def show_panel(
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
-    pulled = request.store.note_on(unit for line in played for unit in line.units)
+    pulled = request.store.note_on([unit for line in played for unit in line.units])
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
     parts: list[Axes | HeatMap] = []
     if played:

@@ -76,7 +76,7 @@ def make_board(
     found = found.drop(columns=SECONDS)
     whys = found[found["why"] != ""].drop_duplicates("why")
     notes = [f"{row.label} on {row.dataset}: {row.why}" for row in whys.itertuples()]
-    pulled = store.note_on(unit for units in board.units.values() for unit in units)
+    pulled = store.note_on([unit for units in board.units.values() for unit in units])
     notes += [f"some of the numbers were {pulled}"] if pulled else []
     part = f"{board.folder}/submissions"
     handed_in = [] if board.learners else submissions(results_to_read(part) / part, board.board)

@@ -23,7 +23,7 @@ from omtl.api import explanations, exports, tables
 from omtl.commands import _main
 from omtl.commands._main import main
 from omtl.compute import engine, progress
-from omtl.compute.engine import Batches
+from omtl.compute.batches import Batches
 from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import options
@@ -246,7 +246,7 @@ def test_without_a_terminal_a_line_comes_now_and_then(
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     for quiet in (False, True):
         units = small("pa").repeats(0, 90)
-        batches = Batches(units, 1, lambda _: True)
+        batches = Batches(units, 1, lambda batch: batch)
         with Progress(len(units), quiet) as run:
             for number, unit in enumerate(units[:11]):
                 took = 2.0 if number else 60.0

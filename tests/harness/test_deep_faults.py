@@ -17,7 +17,7 @@ import psutil
 import pytest
 from miniature import SERIAL, small
 
-from omtl.compute import engine, exchange
+from omtl.compute import batches, engine, exchange
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result
@@ -172,7 +172,7 @@ def test_a_full_disk_under_a_unit_ends_the_run(
             raise OSError(errno.ENOSPC, "No space left on device", "/some/cache")
         return compute(unit)
 
-    monkeypatch.setattr(engine, "compute", fill)
+    monkeypatch.setattr(batches, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         engine.run_units(units, store, SERIAL, quiet=True)
     assert [store.has(unit) for unit in units] == [True, False, False, False]

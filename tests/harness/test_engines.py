@@ -15,8 +15,9 @@ import pytest
 from environments import python
 from miniature import SERIAL, small
 
+from omtl.compute import batches as batching
 from omtl.compute import engine, workers
-from omtl.compute.engine import BATCH_SECONDS, MOST, Batches
+from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
 from omtl.compute.store import Store, StoredRow, packed
 from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
@@ -104,7 +105,7 @@ def test_workers_that_always_die_end_the_run(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After a few attempts with nothing done; units that were done are kept."""
-    honest, calls = engine.compute_batch, []
+    honest, calls = batching.compute_batch, []
 
     def die(units: list[Unit], *given: Any) -> Any:
         calls.append(units)
@@ -112,7 +113,7 @@ def test_workers_that_always_die_end_the_run(
             return honest(units, *given)
         raise ConnectionError("the machine is gone")
 
-    monkeypatch.setattr(engine, "compute_batch", die)
+    monkeypatch.setattr(batching, "compute_batch", die)
     units = small("pm").repeats(0, 3)
     with pytest.raises(UserError, match=r"sequential died 3 times .*the machine is gone"):
         engine.run_units(units, store, SERIAL, quiet=True)
@@ -180,7 +181,7 @@ def units_of(*algorithms: str, repeats: int) -> list[Unit]:
 
 def batches(units: list[Unit], workers: int = 1) -> Batches:
     """Return the batches of units, all of which are wanted."""
-    return Batches(units, workers, lambda _: True)
+    return Batches(units, workers, lambda batch: batch)
 
 
 def test_the_first_of_each_kind_come_first_and_alone() -> None:
@@ -231,7 +232,7 @@ def test_what_another_run_stores_is_not_computed(
                 Store(store.folder).add([StoredRow.of(other, compute(other))])
         return compute(unit)
 
-    monkeypatch.setattr(engine, "compute", compute_beside_another)
+    monkeypatch.setattr(batching, "compute", compute_beside_another)
     outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert (outcome.computed, outcome.reused) == (2, 2)
     assert set(outcome.seconds) == {unit.key for unit in units}

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from archive_server import Reply, Server
-from miniature import SERIAL, small
+from miniature import SERIAL, small, stored_row
 
 from omtl.commands._main import main
-from omtl.compute import engine, exchange
+from omtl.compute import batches, engine, exchange
 from omtl.compute.exchange import archive_at, prune, pull, push
 from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.experiment.unit import Result, Unit
@@ -46,7 +46,7 @@ def test_a_stranger_need_not_compute(
     assert push(None, store, archive) == 3
     assert pull(archive, other) == (3, 3, 3)
     assert pull(archive, other) == (3, 3, 0)
-    monkeypatch.setattr(engine, "compute", lambda _: pytest.fail("computed"))
+    monkeypatch.setattr(batches, "compute", lambda _: pytest.fail("computed"))
     assert engine.run_units(units, other, SERIAL, quiet=True).reused == 3
     for unit in units:
         ours, theirs = other.load(unit), store.load(unit)
@@ -100,8 +100,7 @@ def lied(lie: str) -> Callable[..., Any]:
     """Return a change of an archive: one unit is a liar's."""
 
     def change(archive: Path, store: Store, unit: Unit) -> None:
-        row = store.row(bytes.fromhex(unit.key))
-        assert row is not None
+        row = stored_row(store, bytes.fromhex(unit.key))
         with closing(sqlite3.connect(archive)) as db, db:
             db.execute("delete from units where key = ?", (row.key,))
             db.execute("insert into units values (?, ?, ?, ?, ?)", forged(row, **LIES[lie]))
@@ -164,7 +163,7 @@ def test_each_unit_says_who_computed_it(store: Store, units: list[Unit], tmp_pat
     push(units[:2], store, archive)
     pull(archive, other, "https://example.org/units.omtl")
     engine.run_units(units, other, SERIAL, quiet=True)
-    assert [row.source for row in map(other.row, map(bytes.fromhex, [u.key for u in units]))] == [
+    assert [stored_row(other, bytes.fromhex(unit.key)).source for unit in units] == [
         *["https://example.org/units.omtl"] * 2,
         "",
     ]
@@ -182,8 +181,7 @@ def test_forged_numbers_are_found_by_a_replay(
     store: Store, units: list[Unit], tmp_path: Path
 ) -> None:
     """Honest units are the same; one whose mistakes became none is different."""
-    row = store.row(bytes.fromhex(units[1].key))
-    assert row is not None
+    row = stored_row(store, bytes.fromhex(units[1].key))
     arrays = unpacked(row.arrays)
     arrays["mistakes"] = np.zeros_like(arrays["mistakes"])
     liar = Store(tmp_path / "liar")

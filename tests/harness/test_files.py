@@ -19,7 +19,7 @@ from environments import python
 from miniature import small, with_options
 from threadpoolctl import threadpool_info
 
-from omtl.compute import engine
+from omtl.compute import batches, engine
 from omtl.compute.independent_jobs import Job, JobOutcome, run_jobs
 from omtl.compute.store import Store
 from omtl.experiment.playing import compute
@@ -220,7 +220,7 @@ def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatc
         return compute(unit)
 
     meanwhile: list[int] = []
-    monkeypatch.setattr(engine, "compute", compute_and_look)
+    monkeypatch.setattr(batches, "compute", compute_and_look)
     how = {"backend": "threading", "jobs": 2}
     engine.run_units(small("pm").repeats(9, 1), store, how, quiet=True)  # loads all libraries
     before = threads()

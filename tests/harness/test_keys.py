@@ -16,7 +16,7 @@ import pytest
 from environments import python
 from miniature import small, with_grid, with_options
 
-from omtl.compute import engine
+from omtl.compute import batches, engine
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
@@ -167,7 +167,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert base.key
     monkeypatch.setattr(DataSetSpec, "files", {"file": "0" * 64})
     assert small("pm").unit(0, 0).key != base.key
-    done = engine.compute_unit(base, engine.this_process())
+    done = batches.compute_unit(base, batches.this_process())
     assert isinstance(done, engine.Failure)
     assert "different code or data" in done.reason
     monkeypatch.undo()

@@ -15,7 +15,7 @@ from miniature import SERIAL
 from small_tables import SEARCH, small_table, table_of
 
 from omtl import results
-from omtl.compute.store import Store
+from omtl.compute.store import Store, StoredRow
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.selection import as_played, path, select
@@ -306,8 +306,9 @@ def test_table_stops_early_where_nothing_is_open(
     assert list(found["algorithm"]) == list(far["algorithm"])
     assert outcome.computed > 0
     read: list[bytes] = []
-    row = Store.row
-    monkeypatch.setattr(Store, "row", lambda self, key: [read.append(key), row(self, key)][1])
+    result = StoredRow.result
+    noted = lambda self: [read.append(self.key), result(self)][1]  # noqa: E731
+    monkeypatch.setattr(StoredRow, "result", noted)
     play_until_settled(far, replace(request, store=Store(tmp_path / "one")))
     assert len(read) == len(set(read)) == outcome.computed  # at each look only what is new
     border = found["ours_mean"].mean() / 1.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from omtl.compute.store import Store, StoredRow
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Names
@@ -16,6 +17,11 @@ SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 
 AS_WRITTEN = Reading(name="as_written", paper=None)
 """The reading with literal answers, of any paper."""
+
+
+def stored_row(store: Store, key: bytes) -> StoredRow:
+    """Return the row of a key."""
+    return next(row for row in store.rows() if row.key == key)
 
 
 def a_rule(kind: str = "oracle", **more: Any) -> SelectionSpec:

@@ -1,0 +1,186 @@
+"""Units in batches, as the engine hands them out, and computing a batch in a worker."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from math import inf
+from statistics import fmean
+
+from threadpoolctl import threadpool_limits
+
+from data_fetchers.fetch import DataMissing
+from omtl.compute.engine import Failure
+from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
+from omtl.experiment.playing import compute
+from omtl.experiment.unit import Result, Unit
+from omtl.util.errors import UserError
+from omtl.util.files import cannot_write
+from omtl.util.paths import home_folder
+from omtl.util.user_errors import describe_fault
+from omtl.util.user_folder import make_importable
+
+BATCH_SECONDS = 0.2
+"""Duration of a batch of short units."""
+
+MOST = 256
+"""Maximum number of units in a batch."""
+
+TURNS = 4
+"""Minimum number of remaining batches for each worker, so that all end at about the same time."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+Ends = dict[str, Result | Failure]
+"""Results and failures of units, by their keys."""
+
+
+@lru_cache
+def this_process() -> str:
+    """Return a unique name for this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def one_thread() -> threadpool_limits:
+    """Limit linear algebra to one thread: the bits of sums depend on the number of threads."""
+    import scipy.linalg  # noqa: F401 - only libraries that are loaded are limited
+
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+_one_thread = lru_cache(one_thread)
+"""Limits a worker for good."""
+
+
+def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
+    """Compute a unit for a process; return its result, or the reason if it failed.
+
+    Raises
+    ------
+    WriteError
+        If the disk is full, which affects all units.
+    """
+    if this_process() != asked_by:
+        _one_thread()
+    make_importable()
+    try:
+        if not unit.is_same_here():
+            raise UserError(
+                f"{this_process()} has different code or data from the process that requested "
+                f"{unit.name}; make its checkout and data the same"
+            )
+        return compute(unit)
+    except UserError as fault:
+        return Failure(str(fault), missing_data=isinstance(fault, DataMissing))
+    except SystemExit as end:
+        return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
+    except Exception as fault:  # one failure must not affect other units
+        if isinstance(fault, OSError) and fault.errno in FULL:
+            raise cannot_write(fault.filename or home_folder(), fault) from fault
+        return Failure(f"{unit.name}: {describe_fault(fault)}")
+
+
+def compute_batch(
+    units: list[Unit], asked_by: str, seconds: float | None, mib: int | None, apart: bool
+) -> Ends:
+    """Compute units in a worker, one by one.
+
+    Those of a user's learner are isolated where the system can do it, and so are all if they have
+    limits: such a unit fails if its process is lost. `apart` isolates all.
+
+    Raises
+    ------
+    LostProcess
+        If the process of another unit is lost.
+    """
+    ends: Ends = {}
+    is_limited = seconds is not None or mib is not None
+    for unit in units:
+        if is_limited and not CAN_ISOLATE:
+            ends[unit.key] = Failure(
+                f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
+                "leave them out"
+            )
+        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
+            try:
+                ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
+            except LostProcess as fault:
+                if not (is_limited or unit.is_own):
+                    raise
+                ends[unit.key] = Failure(f"{unit.name}: {fault}")
+        else:
+            ends[unit.key] = compute_unit(unit, asked_by)
+    return ends
+
+
+Kind = tuple[str, str, str]
+
+
+def kind_of(unit: Unit) -> Kind:
+    """Return a unit's kind: what determines its code and data."""
+    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
+
+
+class Batches(Iterator[list[Unit]]):
+    """Units in the order in which workers get them, several at a time if they are short.
+
+    The first units of all kinds come first, one at a time: they compile learners and load data.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+    workers : int
+        Number of workers, as far as is known.
+    wanted : callable
+        Returns those units of a batch that are still to be computed when its turn comes.
+    """
+
+    def __init__(
+        self, units: Sequence[Unit], workers: int, wanted: Callable[[list[Unit]], list[Unit]]
+    ) -> None:
+        first = {kind_of(unit): unit for unit in reversed(units)}
+        ahead = {unit.key: unit for unit in reversed(first.values())}
+        self._waiting = deque((ahead | {unit.key: unit for unit in units}).values())
+        self._workers, self._wanted = workers, wanted
+        self._left = Counter(map(kind_of, units))
+        self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds
+
+    def __next__(self) -> list[Unit]:
+        """Return the units of the next batch."""
+        batch: list[Unit] = []
+        while self._waiting and not batch:
+            most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers)))
+            seconds = 0.0
+            while self._waiting and len(batch) < most and seconds < BATCH_SECONDS:
+                batch.append(self._waiting.popleft())
+                seconds += self._mean(kind_of(batch[-1]), inf)
+            batch = self._wanted(batch)
+        if not batch:
+            raise StopIteration
+        return batch
+
+    def note(self, unit: Unit, seconds: float) -> None:
+        """Take note of a finished unit's duration."""
+        kind = kind_of(unit)
+        count, total = self._timed.get(kind, (-1, -seconds))
+        self._timed[kind] = count + 1, total + seconds
+        self._left[kind] -= 1
+
+    def _mean(self, kind: Kind, unknown: float) -> float:
+        count, total = self._timed.get(kind, (0, 0.0))
+        return total / count if count else unknown
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time left; None until a kind of units has been timed without compiling."""
+        means = [total / count for count, total in self._timed.values() if count]
+        if not means:
+            return None
+        mean = fmean(means)
+        left = sum(count * self._mean(kind, mean) for kind, count in self._left.items())
+        return left / self._workers
