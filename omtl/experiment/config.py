@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from omtl.experiment.schema import State, choose, file_state, read_yaml
+from omtl.experiment.schema import choose, read_yaml
 from omtl.util.errors import UserError
 from omtl.util.providers import OURS, provider_of, providers
 
@@ -71,9 +69,9 @@ def paper_folders() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for each in providers():
         home = each.experiments
-        if each != OURS and home.resolve() == _OUR_PAPERS:
+        if each != OURS and home.resolve() == OURS.experiments.resolve():
             continue  # a user's own folder may be the checkout
-        for path in _in_folder(home, "*/"):
+        for path in sorted(home.glob("*/")):
             if path.name in found:
                 raise UserError(f"{path}: there is a paper {path.name!r} already; rename yours")
             found[path.name] = path
@@ -82,30 +80,13 @@ def paper_folders() -> dict[str, Path]:
 
 def paper_files(pattern: str) -> list[Path]:
     """Return the files of all papers that match a pattern, by paper and name."""
-    return [path for each in paper_folders().values() for path in _in_folder(each, pattern)]
-
-
-_OUR_PAPERS = OURS.experiments.resolve()
-
-SETTLED_NS = 10**9
-"""A folder that changed more recently may change again without another time of its change."""
-
-
-def _in_folder(folder: Path, pattern: str) -> list[Path]:
-    """Return what is in a folder, sorted; looked up again only where it changed."""
-    state = file_state(folder)
-    found = _looked_up if time.time_ns() - state[0] > SETTLED_NS else _looked_up.__wrapped__
-    return found(folder, pattern, state)
-
-
-@lru_cache(maxsize=256)
-def _looked_up(folder: Path, pattern: str, _: State) -> list[Path]:
-    return sorted(folder.glob(pattern))
+    return [path for each in paper_folders().values() for path in sorted(each.glob(pattern))]
 
 
 def paper_file(paper: str, name: str) -> Path:
     """Return the path of a paper's file, which need not exist."""
-    return paper_folders().get(paper, OURS.experiments / paper) / name
+    folders = [each.experiments / paper for each in reversed(providers())]
+    return next((folder for folder in folders if folder.is_dir()), folders[-1]) / name
 
 
 def published_file(table: str) -> Path:

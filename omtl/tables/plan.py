@@ -19,17 +19,14 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import Reading, check_questions, questions
 from omtl.experiment.schema import (
-    State,
     check_names,
     choose,
-    file_state,
     read_file,
     typed,
     while_unchanged,
 )
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
-from omtl.util.providers import providers
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -39,14 +36,6 @@ def descriptions(kind: str) -> dict[str, Path]:
     ----------
     kind : {"table", "figure"}
     """
-    folders = [provider.experiments for provider in providers()]
-    seen = [path for folder in folders for path in (folder, *folder.glob("*"))]
-    return _descriptions(kind, tuple((path, file_state(path)) for path in seen))
-
-
-@lru_cache
-def _descriptions(kind: str, _: tuple[tuple[Path, State], ...]) -> dict[str, Path]:
-    """Return the files that describe tables or figures, while the papers' folders are the same."""
     prefix = {"table": "table", "figure": "fig"}[kind]
     return {f"{path.parent.name}-{path.stem}": path for path in paper_files(f"{prefix}*.yaml")}
 
