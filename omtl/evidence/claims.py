@@ -18,7 +18,7 @@ import pandas as pd
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
-from omtl.experiment.schema import check_names, read_file, while_unchanged
+from omtl.experiment.schema import check_names, read_file
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
@@ -58,12 +58,10 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    return _checked_claims(path) if path.exists() else ()
+    return read_file(FILES["claims"], path, _checked_claims) if path.exists() else ()
 
 
-@while_unchanged  # each claim that is decided asks for them
-def _checked_claims(path: Path) -> tuple[Claim, ...]:
-    claims: tuple[Claim, ...] = read_file(FILES["claims"], path)
+def _checked_claims(claims: tuple[Claim, ...], path: Path) -> tuple[Claim, ...]:
     for claim in claims:
         check_claim(claim, f"{path}, {claim.id}")
     return claims

@@ -11,16 +11,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache, partial, wraps
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 import yaml
 
 from omtl.util.errors import UserError
-
-T = TypeVar("T")
 
 REST = {"rest": True}
 """Metadata of the field that takes a mapping's other keys."""
@@ -77,20 +75,6 @@ def file_state(path: Path) -> State:
     except OSError:
         return (0, 0, 0)
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def while_unchanged(read: Callable[[Path], T]) -> Callable[[Path], T]:
-    """Let a function read a file again only if the file has changed."""
-
-    @cache
-    def remembered(path: Path, _: State) -> T:
-        return read(path)
-
-    @wraps(read)
-    def reading(path: Path) -> T:
-        return remembered(path, file_state(path))
-
-    return reading
 
 
 def read_text(path: Path) -> str:
@@ -289,31 +273,35 @@ def typed_mapping(kind: Any, content: Mapping[str, Any], where: str) -> Any:
         raise UserError(f"{where}: {fault}") from fault
 
 
-def read_file(kind: Any, path: Path) -> Any:
+def read_file(kind: Any, path: Path, then: Callable[[Any, Path], Any] | None = None) -> Any:
     """Return a YAML file as a type has it; a file that did not change is read once.
+
+    Parameters
+    ----------
+    kind : type
+    path : Path
+    then : callable, optional
+        Takes what was read, and the path, once too: it refuses names which there are not, and
+        returns what is to be remembered.
 
     Raises
     ------
     UserError
         If it cannot be read, or does not fit the type.
     """
-    return _reader(kind)(path)
+    return _read(kind, path, then, file_state(path))
 
 
 @cache
-def _reader(kind: Any) -> Callable[[Path], Any]:
-    """Return what reads files of a type."""
-    return while_unchanged(partial(_read, kind))
-
-
-def _read(kind: Any, path: Path) -> Any:
+def _read(kind: Any, path: Path, then: Callable[[Any, Path], Any] | None, _: State) -> Any:
     try:
         content = yaml.load(read_text(path), _Loader)
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, _plain(kind)[0]):
         raise UserError(f"{path}: must be {_plain(kind)[2]}")
-    return typed(kind, content, str(path))
+    read = typed(kind, content, str(path))
+    return read if then is None else then(read, path)
 
 
 def read_yaml(path: Path) -> Mapping[str, Any]:

@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from data_fetchers import data_set
+from omtl.experiment.readings import Reading
 from omtl.experiment.schema import typed_mapping
 from omtl.experiment.specs import (
     FOREIGN,
@@ -195,14 +196,6 @@ CONDITIONAL = (
 )
 
 
-class Patching(Protocol):
-    """A reading, whose answers set config values (`omtl.experiment.readings`)."""
-
-    @property
-    def patch(self) -> Mapping[str, Any]:
-        """The values by ``group.name.path.to.value``."""
-
-
 class Names(NamedTuple):
     """The names of the configs that an experiment is composed of."""
 
@@ -230,7 +223,7 @@ class Experiment:
 
     @staticmethod
     def compose(
-        names: Names, reading: Patching, patch: Mapping[str, Any] | None = None
+        names: Names, reading: Reading, patch: Mapping[str, Any] | None = None
     ) -> Experiment:
         """Load the configs by name, and apply a table's own values and a reading's answers.
 

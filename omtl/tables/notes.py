@@ -15,7 +15,7 @@ from omtl.compute.store import pulled_note
 from omtl.experiment.config import options, paper_file
 from omtl.experiment.descriptions import FILES, LITERAL, READINGS, Diagnosis, TableDescription
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import check_names, read_file, while_unchanged
+from omtl.experiment.schema import check_names, read_file
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables import placebo_test
@@ -78,12 +78,10 @@ def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
     They are in ``experiments/<paper>/diagnoses.yaml``.
     """
     path = paper_file(paper, "diagnoses.yaml")
-    return _checked(path) if path.exists() else ()
+    return read_file(FILES["diagnoses"], path, _checked) if path.exists() else ()
 
 
-@while_unchanged  # each cell that is off asks for them
-def _checked(path: Path) -> tuple[Diagnosis, ...]:
-    entries: tuple[Diagnosis, ...] = read_file(FILES["diagnoses"], path)
+def _checked(entries: tuple[Diagnosis, ...], path: Path) -> tuple[Diagnosis, ...]:
     for entry in entries:
         table = describe("table", entry.table)
         check_names(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Literal, overload
@@ -19,11 +19,12 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import Reading, check_questions, questions
 from omtl.experiment.schema import (
+    State,
     check_names,
     choose,
+    file_state,
     read_file,
     typed,
-    while_unchanged,
 )
 from omtl.experiment.specs import SelectionSpec
 from omtl.measures.metrics import METRICS
@@ -56,15 +57,11 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    if kind == "figure":
-        return read_file(FILES[kind], path)
-    return _described(path)
+    return read_file(FILES[kind], path, _completed if kind == "table" else None)
 
 
-@while_unchanged
-def _described(path: Path) -> TableDescription:
-    """Return the description of a table in a file, with rows of ours, after checking its names."""
-    description = read_file(TableDescription, path)
+def _completed(description: TableDescription, path: Path) -> TableDescription:
+    """Return the description of a table with rows of ours, after checking its names."""
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
         ours = load_option("comparison", "beside_papers")["rows"]
         more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
@@ -117,11 +114,12 @@ def refuse_wrong_questions(paper: str) -> None:
 
 def published(table: str) -> list[dict[str, str]]:
     """Return the published numbers of a table, as printed, in the paper's order."""
-    return _published(published_file(table))
+    path = published_file(table)
+    return _published(path, file_state(path))
 
 
-@while_unchanged
-def _published(path: Path) -> list[dict[str, str]]:
+@cache
+def _published(path: Path, _: State) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
