@@ -63,11 +63,9 @@ def push(units: Iterable[Unit] | None, store: Store, path: Path) -> int:
     UserError
         If none of them is stored, or the file cannot be written.
     """
-    if units is None:
-        found = list(filter(is_current, store.rows()))
-    else:
-        keys = {bytes.fromhex(unit.key) for unit in units if store.has(unit)}
-        found = [row for row in store.rows() if row.key in keys]
+    keys = None if units is None else {bytes.fromhex(unit.key) for unit in units}
+    wanted = (row for row in store.rows() if keys is None or row.key in keys)
+    found = list(filter(is_current, wanted))
     if not found:
         raise UserError(f"{store.folder} has none of these units; compute them first")
     with closing(sqlite3.connect(":memory:")) as db:

@@ -17,7 +17,6 @@ import numpy as np
 
 from data_fetchers import data_set
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import typed_mapping
 from omtl.experiment.specs import (
     FOREIGN,
     TARGET,
@@ -248,11 +247,6 @@ class Experiment:
         )
         return experiment.patched(patch or {}).patched(reading.patch)
 
-    @staticmethod
-    def read(content: Mapping[str, Any]) -> Experiment:
-        """Return an experiment that was written as the mappings of its specifications."""
-        return typed_mapping(Experiment, content, "experiment")
-
     def patched(self, patch: Mapping[str, Any]) -> Experiment:
         """Return the experiment with values set by ``group.name.path.to.value``."""
         return replace(
@@ -294,11 +288,9 @@ class Experiment:
         only = tuple(mine[point] for point in points)
         return replace(self, algorithm=replace(self.algorithm, only=only))
 
-    def unit(self, seed: int, repeat: int, draw: int = 0) -> Unit:
-        """Return the unit of a repeat."""
-        if draw == 0 and self._draws_each:
-            draw = -1 - repeat  # separate draws, distinct from the one that repeats share
-        place = seed, repeat, draw
+    def unit(self, seed: int, repeat: int) -> Unit:
+        """Return the unit of a repeat; separate draws are distinct from the one that is shared."""
+        place = seed, repeat, -1 - repeat if self._draws_each else 0
         if place not in self._units:
             made_of = self.algorithm, self.dataset, self.protocol, self.network
             self._units[place] = Unit(*made_of, *place)

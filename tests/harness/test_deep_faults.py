@@ -175,4 +175,4 @@ def test_a_full_disk_under_a_unit_ends_the_run(
     monkeypatch.setattr(batches, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         engine.run_units(units, store, SERIAL, quiet=True)
-    assert [store.has(unit) for unit in units] == [True, False, False, False]
+    assert [store.load(unit) is not None for unit in units] == [True, False, False, False]

@@ -307,8 +307,7 @@ def test_table_stops_early_where_nothing_is_open(
     assert outcome.computed > 0
     read: list[bytes] = []
     result = StoredRow.result
-    noted = lambda self: [read.append(self.key), result(self)][1]  # noqa: E731
-    monkeypatch.setattr(StoredRow, "result", noted)
+    monkeypatch.setattr(StoredRow, "result", lambda row: [read.append(row.key), result(row)][1])
     play_until_settled(far, replace(request, store=Store(tmp_path / "one")))
     assert len(read) == len(set(read)) == outcome.computed  # at each look only what is new
     border = found["ours_mean"].mean() / 1.1

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_a_damaged_file_is_set_aside_and_what_is_intact_is_kept(
     content[begin : begin + 4096] = random.Random(1).randbytes(len(content[begin : begin + 4096]))
     store.path.write_bytes(content)
     again = Store(store.folder)
-    assert again.has(units[0]) or place < 0.9  # the first of the units is not at the end
+    assert again.load(units[0]) or place < 0.9  # the first of the units is not at the end
     outcome = engine.run_units(units, again, SERIAL, quiet=True)
     assert outcome.computed + outcome.reused == len(units)
     assert "damaged" in capsys.readouterr().err
@@ -211,7 +212,7 @@ def test_a_disk_without_locks_is_named(store: Store, monkeypatch: pytest.MonkeyP
 
 def test_reading_makes_no_store(store: Store) -> None:
     """In a fresh clone nothing is created by looking."""
-    assert not store.has(small("pm").unit(0, 0))
+    assert store.load(small("pm").unit(0, 0)) is None
     assert not store.keys()
     assert not store.folder.exists()
 
@@ -232,7 +233,7 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     outcome = engine.run_units(units, store, SERIAL, quiet=True)
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
-    assert not store.has(units[0])
+    assert store.load(units[0]) is None
 
 
 def test_what_determines_a_result_determines_its_key() -> None:
@@ -240,7 +241,7 @@ def test_what_determines_a_result_determines_its_key() -> None:
     base = small("dom2").unit(0, 0)
     same = small("dom2").patched({"algorithm.*.label": "another label"})
     assert same.unit(0, 0).key == base.key
-    others = [small("dom2").unit(1, 0), small("dom2").unit(0, 1), small("dom2").unit(0, 0, draw=1)]
+    others = [small("dom2").unit(1, 0), small("dom2").unit(0, 1), replace(base, draw=1)]
     others.append(small("dom2", network="full").unit(0, 0))
     others.append(small("dom2", increment="std").unit(0, 0))
     others.append(small("dom2", compared_losses="of_nodes").unit(0, 0))
