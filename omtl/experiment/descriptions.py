@@ -29,6 +29,9 @@ BLIND = "blind"
 """The reading without answers to questions of which an option was found by looking at printed
 numbers, and without contrived ones."""
 
+SEARCHED = {name: taken for name, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
+"""The readings that are searched for, with the support of the answers that they may take."""
+
 OF_TABLES = ("as_written", "as_read", BLIND, "as_published")
 """The readings under which tables are made; `BLIND` where its search was made."""
 
@@ -391,6 +394,12 @@ class Question:
                     f"option {option!r} has support {self.support.get(option)!r}; write one of "
                     f"{', '.join(SUPPORT)}"
                 )
+
+    def offered(self, reading: str) -> list[str]:
+        """Return the options that a reading in `SEARCHED` may take, with the literal one."""
+        if reading == BLIND and self.found:
+            return [self.literal]
+        return [o for o in self.options if self.support.get(o) in (None, *SEARCHED[reading])]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,11 +21,11 @@ import pandas as pd
 import yaml
 
 from omtl.experiment.config import options, paper_file, paper_files
-from omtl.experiment.descriptions import BLIND, READINGS, Question
+from omtl.experiment.descriptions import BLIND, READINGS, SEARCHED, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
 from omtl.tables.cells import description_of, places_in, planned, with_columns
-from omtl.tables.placebo_test import FARTHEST, SEARCHED, write_placebo_test
+from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN, suspects
@@ -42,9 +42,8 @@ from omtl.util.result_files import as_csv, read_csv, write_all
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_folder
 
-SEARCHES = {reading: taken for reading, taken in READINGS.items() if taken}
-"""The standard readings that are searched for, with the support of the answers that they may
-take."""
+SEARCHES = tuple(reading for reading in SEARCHED if reading in READINGS)
+"""The standard readings that are searched for."""
 
 REPEATS = 5
 """How many repeats of a table a full search looks at, at least; its seed is 0."""
@@ -134,7 +133,7 @@ def search(
     for column in columns:
         trials.attempt(column, {})
     begin = Reading.of(description.paper, request.reading).answers
-    found = {name: trials.descend(begin, SEARCHED[name], name == BLIND) for name in wanted}
+    found = {name: trials.descend(begin, name) for name in wanted}
     rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):
         drawn = {name: str(rng.choice(list(q.options))) for name, q in asked.items()}
@@ -177,20 +176,10 @@ class _Trials:
             self.report(f"{column}: {shown.distances.mean():.4f} {dict(shown.verdicts)} {relevant}")
         return self.tried[key]
 
-    def descend(
-        self, begin: Mapping[str, Any], taken: tuple[str, ...], blind: bool = False
-    ) -> dict[str, str]:
-        """Return the answers that a search ends with, of those that are literal or so supported.
-
-        If `blind`, questions that were asked by looking at the print have their literal answers.
-        """
+    def descend(self, begin: Mapping[str, Any], reading: str) -> dict[str, str]:
+        """Return the answers that the search for a reading ends with, of those it may take."""
         given = {str(q): str(a) for q, a in begin.items()}
-        offered = {
-            name: [question.literal]
-            if blind and question.found
-            else [o for o in question.options if question.support.get(o) in (None, *taken)]
-            for name, question in self.asked.items()
-        }
+        offered = {name: question.offered(reading) for name, question in self.asked.items()}
         answers = {
             name: given[name] if given.get(name) in offered[name] else question.literal
             for name, question in self.asked.items()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import BLIND, READINGS, SUPPORT, Question
+from omtl.experiment.descriptions import BLIND, SEARCHED, Question
 from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published
@@ -43,9 +43,6 @@ SPLITS = 200
 
 WHOLE = "(all)"
 """The row for all columns of a table together."""
-
-SEARCHED = {reading: taken for reading, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
-"""The searches that are tested, with the support of the answers that they may take."""
 
 HALVES = ("searched_half", "held_out_half", "held_out_literal")
 """Shares of cells within 10%: on the half of the algorithms that the trial was chosen by, on the
@@ -79,16 +76,12 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
     """
     table, record = search.table, search.trials
     rows = []
-    for reading, taken in SEARCHED.items():
+    for reading in SEARCHED:
 
-        def may_take(
-            answers: str, taken: tuple[str, ...] = taken, blind: bool = reading == BLIND
-        ) -> bool:
+        def may_take(answers: str, reading: str = reading) -> bool:
+            given = json.loads(answers).items()
             return all(
-                asked[question].support.get(str(answer)) in (None, *taken)
-                and not (blind and asked[question].found)
-                for question, answer in json.loads(answers).items()
-                if question in asked
+                str(answer) in asked[q].offered(reading) for q, answer in given if q in asked
             )
 
         found: dict[str, dict[str, Any]] = {}
