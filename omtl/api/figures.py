@@ -196,9 +196,9 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     Examples
     --------
     >>> import omtl
-    >>> found = omtl.figure("dom-figtheorem4", repeats=1)
+    >>> found = omtl.figure("amtl-fig1", repeats=1)
     >>> sorted(found.frame["kind"].unique())
-    ['note', 'run', 'theory']
+    ['published', 'run']
     """
     known = known_name("figure", name, descriptions("figure"))
     request = request_for(**given)
