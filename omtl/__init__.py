@@ -12,18 +12,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omtl import datasets as datasets
-    from omtl import results as results
-    from omtl.api.boards import board as board
-    from omtl.api.checks import check as check
-    from omtl.api.comparisons import compare as compare
-    from omtl.api.explanations import explain as explain
-    from omtl.api.figures import figure as figure
-    from omtl.api.papers import paper as paper
-    from omtl.api.runs import run as run
-    from omtl.api.runs import sweep as sweep
-    from omtl.api.tables import table as table
-    from omtl.util.errors import UserError as UserError
+    from omtl import datasets, results
+    from omtl.api.boards import board
+    from omtl.api.checks import check
+    from omtl.api.comparisons import compare
+    from omtl.api.explanations import explain
+    from omtl.api.figures import figure
+    from omtl.api.papers import paper
+    from omtl.api.runs import run, sweep
+    from omtl.api.tables import table
+    from omtl.util.errors import UserError
 
 MODULES = ("datasets", "results", "sklearn", "river", "ops")
 """Modules that are imported when they are used."""
@@ -41,7 +39,20 @@ FUNCTIONS = {
 }
 """The functions, each with its module in `omtl.api`."""
 
-__all__ = ["UserError", "datasets", "results", *FUNCTIONS]
+__all__ = [
+    "UserError",
+    "board",
+    "check",
+    "compare",
+    "datasets",
+    "explain",
+    "figure",
+    "paper",
+    "results",
+    "run",
+    "sweep",
+    "table",
+]
 
 
 def __getattr__(name: str) -> Any:
