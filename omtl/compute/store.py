@@ -30,6 +30,9 @@ FILE = "units.db"
 MOST_BYTES = 2**28
 """Maximum size of a unit's arrays, and of its facts."""
 
+AT_ONCE = 64
+"""How many rows are read with one connection, where all are."""
+
 PATIENCE = 60.0
 """Seconds to wait while another process writes."""
 
@@ -221,8 +224,10 @@ class Store:
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield all rows, damaged ones too."""
-        for key in self.keys():
-            yield from (StoredRow(*row) for row in self._each("*", [key]) if row)
+        keys = self.keys()
+        for begin in range(0, len(keys), AT_ONCE):
+            found = self._each("*", keys[begin : begin + AT_ONCE])
+            yield from (StoredRow(*row) for row in found if row)
 
     def damaged(self) -> dict[str, str]:
         """Return the units whose content is not that of their hash, with why, by their keys."""
