@@ -1,7 +1,7 @@
 """The data sets: where each file comes from, its hash, and how its bytes become tasks.
 
 A data set is a module of this package with the data set's name, or one of ``synthetic.DATA_SETS``;
-modules are discovered.
+modules are discovered, and imported when they are asked for, because they need NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from data_fetchers import fetch
-from data_fetchers._catalogue import total_counts as total_counts
-from data_fetchers.fetch import DataMissing, RemoteFile
-from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.providers import added_module
+
+if TYPE_CHECKING:
+    from data_fetchers.fetch import RemoteFile
+    from omtl.data.streams import Tasks
 
 GIVEN = "rng"
 """What a synthetic data set is given besides its options: a random generator."""
@@ -147,13 +147,15 @@ def fetch_all(
     UserError
         If a name is unknown; nothing is downloaded then.
     """
+    from data_fetchers.fetch import DataMissing, fetch
+
     sets = [data_set(name) for name in (data_set_names() if wanted is None else wanted)]
     paths: list[Path] = []
     missing: list[str] = []
     for one in sets:
         for file in one.FILES:
             try:
-                path = fetch.fetch(folder_of(one), file)
+                path = fetch(folder_of(one), file)
             except DataMissing as fault:
                 missing.append(str(fault))
             else:

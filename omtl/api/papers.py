@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
 from omtl.tables.plan import describe, descriptions
 from omtl.util import user_folder
-from omtl.util.code import syntax_tree
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import added_module, extension_of
 from omtl.util.user_folder import module_in, own_folder
@@ -172,13 +170,12 @@ def _line(path: Path, config: Mapping[str, Any]) -> str:
 
 
 def _of_learner(path: str) -> str:
-    """Return the first sentence of a learner's docstring, without importing the learner."""
+    """Return the first line of a learner's docstring; importing or parsing all takes too long."""
     module, _, name = path.rpartition(".")
     file = module_in(PACKAGE.parent, module) if module.startswith("omtl.") else added_module(module)
-    for node in syntax_tree(file.read_text(encoding="utf-8")).body if file else ():
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
-    return ""
+    text = file.read_text(encoding="utf-8") if file else ""
+    found = re.search(rf'^class {re.escape(name)}\b[^:]*:\s+r?"""(.*)', text, re.MULTILINE)
+    return found[1].rstrip('."') if found else ""
 
 
 def _of_comment(path: Path) -> str:

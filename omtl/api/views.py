@@ -92,12 +92,14 @@ class View:
 
         console = Console(file=file)
         kept, table = list(self.heads), self._grid(self.heads)
-        limit = limit or max(console.width, _width_of(table))
+        needed = _width_of(table)
+        limit = limit or max(console.width, needed)
         for head in self.spare:
-            if _width_of(table) > limit and head in kept:
+            if needed > limit and head in kept:
                 kept.remove(head)
                 table = self._grid(kept)
-        if _width_of(table) > limit:
+                needed = _width_of(table)
+        if needed > limit:
             table = self._grid(kept, wraps=True)
         console.width = limit
         console.print(table)
@@ -113,7 +115,7 @@ class View:
         grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=not wraps)
         for head in heads:
             side: Literal["left", "right"] = "right" if head in self.right else "left"
-            grid.add_column(head, justify=side, no_wrap=not wraps, overflow="fold")
+            grid.add_column(Text(head), justify=side, no_wrap=not wraps, overflow="fold")
         places = [list(self.heads).index(head) for head in heads]
         for row, colour in zip(self.rows, self.colours or [""] * len(self.rows), strict=True):
             grid.add_row(*(Text(row[place]) for place in places), style=colour)

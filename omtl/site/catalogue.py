@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import data_fetchers
+from data_fetchers._catalogue import total_counts
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import TableDescription
 from omtl.experiment.schema import read_yaml
@@ -161,7 +162,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "options": [
             (n, kind, code(t)) for n, kind, t in docstring_entries(of_load.get("Parameters", ""))
         ],
-        "counts": data_fetchers.total_counts(name),
+        "counts": total_counts(name),
         "configs": configs,
         "columns": columns,
         "papers": list(dict.fromkeys(sources.tables[table].paper for _, table, *_ in columns)),

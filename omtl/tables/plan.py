@@ -27,7 +27,6 @@ from omtl.experiment.schema import (
     typed,
 )
 from omtl.experiment.specs import SelectionSpec
-from omtl.measures.metrics import METRICS
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -77,6 +76,8 @@ def row_labels(table: TableDescription) -> list[str]:
 
 def _check_table(table: TableDescription, where: str) -> None:
     """Refuse a description that names a metric, row, column or reading which there is not."""
+    from omtl.measures.metrics import METRICS  # NumPy loads slowly, and names do without
+
     bold, slow = table.print.bold, table.too_slow
     rows = chain(
         *(table.proposed, table.searched_without, table.same_row, *table.same_row.values()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
@@ -92,6 +91,8 @@ def private_cache() -> Path:
 @lru_cache
 def _made_private(folder: Path) -> Path:
     """Return a folder, once it is there, of the user, and can be written."""
+    import tempfile
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -12,7 +12,6 @@ Its folder has the layout of a user's own folder: ``algorithm/``, ``dataset/``, 
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -67,6 +66,8 @@ def extensions() -> tuple[Provider, ...]:
     UserError
         If the package that one names is not there.
     """
+    from importlib.metadata import entry_points  # help does without
+
     found = []
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         package = point.value.partition(":")[0]
