@@ -1,1 +1,1 @@
-"""Computing units: the store, the engine on joblib, clusters, and processes of their own."""
+"""Computing units: the store, the engine, its workers (threads, processes, clusters), exchange."""

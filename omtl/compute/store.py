@@ -31,7 +31,7 @@ MOST_BYTES = 2**28
 """Maximum size of a unit's arrays, and of its facts."""
 
 AT_ONCE = 64
-"""How many rows are read with one connection, where all are."""
+"""Number of rows that are read with one connection when all rows are read (`Store.rows`)."""
 
 PATIENCE = 60.0
 """Seconds to wait while another process writes."""

@@ -1,1 +1,1 @@
-"""The learners' input: rows, tasks, streams, and networks of nodes."""
+"""The learners' input: rows, tasks, streams, triplets, and networks of nodes."""

@@ -1,1 +1,1 @@
-"""What the numbers say: claims, paired tests, ranks, margins without hindsight."""
+"""What the numbers say: comparisons of learners, claims, ranks, the board, hindsight."""

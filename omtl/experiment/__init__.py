@@ -1,1 +1,1 @@
-"""Experiments and their identity: configs, prepared data, units, selection."""
+"""Experiments: configs and descriptions, readings, units and their keys, playing, selection."""

@@ -3,8 +3,12 @@
 Points of a learner that declares its parts (`omtl.kernel.sharing`) share *copies* of them. A copy
 stands for the part of all points that have learnt it alike. Its product with an example is computed
 once, it takes a step once, and it is split when some of its points learn from an example and others
-do not. That is 3 to 40 times as fast on grids of 6,000 points, and every number is bit-identical to
-that of `omtl.kernel.play.play`. The points of other learners are played one after another.
+do not. That is 1.3 to 10 times as fast on ROM's grids (``docs/performance.md``), and every number
+is bit-identical to that of `omtl.kernel.play.play`. The points of other learners are played one
+after another.
+
+This loop never calls the learner's own `score` and `update`: it derives scores and steps from the
+declaration. Tests and ``omtl check`` compare both.
 """
 
 from __future__ import annotations
@@ -202,7 +206,7 @@ class Part(NamedTuple):
                 self.label[c, x.task], self.example[c, x.task] = y, x.i
 
     def close_sums(self, rows, first, last):
-        """Add the round's examples to copies of the first self, and divide these."""
+        """Add the round's examples to copies of the first part, and divide these."""
         bank, label, steps = self.bank, self.label, self.steps
         for k in range(label.shape[1]):
             more = True

@@ -1,4 +1,4 @@
-"""Products in the processor's vector registers: the one module that writes LLVM.
+"""Products in the processor's vector registers, written in LLVM.
 
 `lane_sums` multiplies a dense row with a few vectors. `dot_columns` and `axpy_columns` multiply a
 sparse row with vectors side by side, where a feature's weights in all of them are one row of a

@@ -1,4 +1,4 @@
-"""Test, then train: the loop that plays every learner, example by example.
+"""Test, then train: the loop that plays an online learner, example by example.
 
 A *recorder* decides what to record of a play: a NamedTuple of arrays whose methods are chosen by
 its type, like a learner's rules. They pass on a running value, a number or a tuple of numbers:

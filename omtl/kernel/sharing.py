@@ -15,16 +15,19 @@ the part is then divided or shortened; None stands for a plain sum of y x, with 
         return eta, 1.0 + beta * eta
 
 The parts are fields of the state, each a `Bank`. The first has one vector for all tasks, which
-learns at the end of a round (`add_round`); the others have one for each task. Those whose norms
-are tracked are shortened after a step (`add_and_shorten`), the others divided (`add_and_divide`). A
-score is the sum of the parts' products with a row. If two functions `weights` are given, they
+learns at the end of a round (`add_round`) and is then divided, also in a round without steps. The
+others have one for each task, and change only with a step: those whose norms are tracked are
+shortened after it (`add_and_shorten`), the others divided (`add`, then `divide`).
+
+A score is the sum of the parts' products with a row. If two functions `weights` are given, they
 provide weights for two sums, the second with norms that are stored as `norm` at the end of a round:
 the first returns four numbers, of any meaning, from the learner and the rounds so far; the second
 returns, from these and such a norm, the weight of the first part and two of the second, to be
 added.
 
-This works for learners whose steps depend on the example, the label and the hyper-parameters, but
-not on the size of the loss. The points of others are played one after another.
+This works for learners that take a step if the hinge loss is positive (y times the score is below
+1), a step that depends on the example, the label and the hyper-parameters, but not on the size of
+the loss. The points of others are played one after another.
 """
 
 from __future__ import annotations

@@ -76,12 +76,15 @@ class Bank(NamedTuple):
         return product
 
     def add(self, k, a, x):
-        """Add `a` times an example to w_k, whose norm is not followed."""
+        """Add `a` times an example to w_k; a tracked norm is left to `follow_norm`."""
         k = np.uint32(k)
         axpy(a / self.scale[k], x, self.vectors[k])
 
     def add_and_shorten(self, k, a, x, by):
-        """Add `a` times an example to w_k, and shorten it: in O(1) if it is zero and stays zero."""
+        """Add `a` times the example that w_k last scored, and shorten w_k (`cut_norm`).
+
+        In O(1) if w_k is zero and stays zero.
+        """
         k = np.uint32(k)
         if not self.stays_zero(k, a, x, by):
             self.add(k, a, x)
@@ -89,7 +92,7 @@ class Bank(NamedTuple):
             self.cut_norm(k, by)
 
     def add_round(self, steps, a, rows):
-        """Add `a` times the steps of a round to w_0, and forget them."""
+        """Add `a` times each step of a round, its weight times its example, to w_0; forget them."""
         for y, x in steps.taken(rows):
             self.add(0, a * y, x)
 
@@ -110,7 +113,7 @@ class Bank(NamedTuple):
         return self.square[k] == 0.0 and abs(a) * math.sqrt(x.square_norm) <= threshold
 
     def shorten(self, k, by):
-        """Reduce the norm of w_k, to at least 0."""
+        """Reduce the tracked norm of w_k by this much, to at least 0 (`cut_norm`)."""
         if self.square[k] != 0.0:
             self.cut_norm(k, by)
 

@@ -1,8 +1,8 @@
 """Robust online multi-task learning (Zhang, Zhao, Hao, Soh, Lee, ICDM 2016, "ROM").
 
 The weights of task i are w^i = u + p^i + q^i: a part shared by all tasks, a part of the task's own,
-and an outlier part that a group lasso keeps at zero if possible (section II.B). Each round has one
-example of each task; u is fixed during the round and learns from all of them at its end.
+and an outlier part that a group lasso keeps at zero if possible (section II.B). Each round has at
+most one example of each task; u is fixed during the round and learns from all of them at its end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from omtl.kernel.vectors import Bank
 
 
 class Weights(NamedTuple):
-    """w^i = u + p^i + q^i, and the examples of a round from which u learns at its end."""
+    """The state of ROM-PGD: w^i = u + p^i + q^i, and the round's examples with a loss.
+
+    Parameters
+    ----------
+    u : Bank
+        One vector, shared by all tasks.
+    p, q : Bank
+        One vector for each task; the norms of `q`, which a group lasso shortens, are tracked.
+    given : Steps
+        By task, the label and the row from which u learns at the end of the round.
+    """
 
     u: Bank
     p: Bank

@@ -1,1 +1,1 @@
-"""End-to-end runs: compute missing units, compare with the published numbers, show, write."""
+"""Numbers made again or handed in: replays, searches of readings, the board, records of runs."""

@@ -1,7 +1,7 @@
 """A table as one frame: a row is a cell, and each stage adds columns.
 
-`planned` gives the cells with their experiments, `omtl.tables.scoring.played` our numbers,
-`omtl.tables.verdict.judged` the verdicts, and `as_rows` the rows of the CSV.
+`planned` gives the cells with their experiments, `omtl.tables.scoring.played` adds our numbers,
+`omtl.tables.verdict.judged` the verdicts, and `as_rows` returns the rows of the CSV.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ ROWS = (
     *("ours_mean", "ours_std", "n_repeats", "n_draws", *QUANTITIES, "verdict", "interval"),
     *("shuffle_std", "spread_ratio", "spread_p", "params", "data_sha256"),
 )
-"""Columns of ``results/reproduced/<id>.csv`` (`omtl.tables.verdict.judged` has what they are)."""
+"""Columns of ``results/reproduced/<id>.csv``, explained in ``docs/reading_results.md``."""
 
 OF_REPEATS = ["table", *PLACE, "reading", "seed"]
 """Columns that the repeats of a cell share."""

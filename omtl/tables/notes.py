@@ -41,7 +41,7 @@ from omtl.util.screen import plural
 LEVEL = f"{CONFIDENCE:.1%}"
 """The level of the intervals of differences, in words."""
 
-APART = "within 10%, but many standard errors from print"
+APART = f"within {CLOSE:.0%}, but many standard errors from print"
 """How the note on such a cell begins."""
 
 

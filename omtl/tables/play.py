@@ -117,9 +117,10 @@ def units_of(cells: pd.DataFrame, store: Store | None = None, every: bool = Fals
     cells : DataFrame
         Of `omtl.tables.cells.planned`.
     store : Store, optional
-        On its results the points depend that a search has left; none by default.
+        Its results decide which points a search of a grid has left. Without it, only the first
+        stage of a search is known.
     every : bool
-        Whether to return those of the stages before the last one, too.
+        Whether to return the units of all stages so far, not only of the last.
     """
     units = [
         unit

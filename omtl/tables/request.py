@@ -80,7 +80,7 @@ class Request:
         return self.is_published(description) and self.rule(description) == description.selection
 
     def is_published(self, description: Description) -> bool:
-        """Whether the results of this run are in git, also those by the rule without hindsight."""
+        """Whether the results of this run are in git: by the table's rule, or by `NO_HINDSIGHT`."""
         return (
             self.repeats in (None, self.all_repeats(description))
             and self.seed == 0
@@ -116,8 +116,8 @@ class Request:
         Raises
         ------
         UserError
-            On an unknown reading; if the rule is that without hindsight, and the description's
-            own has none as it is.
+            On an unknown reading; if `NO_HINDSIGHT` is asked for, and another rule is the one
+            without hindsight for this description (`rule_without_hindsight`).
         """
         own = description.selection
         wanted = rule_without_hindsight(own, Reading.of(description.paper, self.reading))

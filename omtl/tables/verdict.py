@@ -1,4 +1,7 @@
-"""The verdict on cells: how far our numbers are from the published ones, and how sure that is."""
+"""The verdict on cells: how far our numbers are from the published ones, and how sure that is.
+
+``docs/contributing.md`` lists what else to change with the boundaries.
+"""
 
 from __future__ import annotations
 

@@ -91,6 +91,10 @@ def gradient_bound(largest_norm: float, b: float, n_tasks: int) -> float:
     ----------
     largest_norm : float
         Largest Euclidean norm D of an example.
+    b : float
+        Relation of the tasks, b ≥ 0.
+    n_tasks : int
+        Number of tasks m.
     """
     return largest_norm * math.sqrt((b + n_tasks) / ((b + 1.0) * n_tasks))
 

@@ -1,1 +1,1 @@
-"""Utilities: errors, files, paths, seeds, exit statuses."""
+"""Utilities: errors, files, paths, seeds, versions of code, compiled code on disk."""

@@ -13,7 +13,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def lines_of(page: Path) -> list[str]:
     """Return the command lines of a page: those of its blocks of commands, without comments.
 
-    Those of ``console`` blocks are also run (`test_examples`).
+    Those of ``console`` blocks are also run (`test_the_commands_of_a_page_run`).
     """
     blocks = re.findall(
         r"```(?:sh|console)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL

@@ -181,7 +181,7 @@ def commands(page: str) -> list[str]:
         ("tutorial.md", None),
         pytest.param("own_learner.md", "my_learner", marks=pytest.mark.deep),
         pytest.param("own_data.md", "my_data", marks=pytest.mark.deep),
-        # `test_foreign` and `test_nonzeros` play the learners of these pages.
+        # `test_compare` and `test_products` play the learners of these pages.
         pytest.param("foreign.md", "foreign", marks=pytest.mark.deep),
         pytest.param("rows.md", "feature_by_feature", marks=pytest.mark.deep),
         pytest.param("adding.md", None, marks=pytest.mark.deep),
