@@ -29,7 +29,7 @@ POWERS = {"variance": 0.5, "std": 1.0}
 KINDS = ("shifted", "opposite")
 
 
-def step_std(name: str, size: float, size_is: str) -> float:
+def step_std(where: str, size: float, size_is: str) -> float:
     """Return the standard deviation of a step whose variance or deviation is given.
 
     Raises
@@ -37,7 +37,7 @@ def step_std(name: str, size: float, size_is: str) -> float:
     UserError
         If `size_is` is neither ``variance`` nor ``std``.
     """
-    checked_choices(name, "kind of size", [size_is], POWERS)
+    checked_choices(where, "kind of size", [size_is], POWERS)
     return size ** POWERS[size_is]
 
 
@@ -106,7 +106,7 @@ def random_walk_weights(
     rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
 ) -> np.ndarray:
     """Draw the true weights of `random_walk`, shape (n_tasks, n_features)."""
-    return walk(rng, n_tasks, n_features, step_std("random_walk", increment, increment_is))
+    return walk(rng, n_tasks, n_features, step_std("random_walk: increment_is", increment, increment_is))
 
 
 def outlier_walk(
@@ -148,9 +148,9 @@ def outlier_walk(
     """
     if not 0.0 <= flipped <= 0.5:
         raise UserError(f"outlier_walk: flipped={flipped!r} must be between 0 and 0.5")
-    stds = np.full(n_tasks, step_std("outlier_walk", increment, increment_is))
+    stds = np.full(n_tasks, step_std("outlier_walk: increment_is", increment, increment_is))
     stds[0] = 0.0
-    stds[-1] = step_std("outlier_walk", outlier, outlier_is)
+    stds[-1] = step_std("outlier_walk: outlier_is", outlier, outlier_is)
     tasks = labelled(rng, walk(rng, n_tasks, n_features, stds[:, None]), n_examples)
     wrong = rng.random(tasks.y.size) < flipped
     return replace(tasks, y=np.where(wrong, -tasks.y, tasks.y))
@@ -310,7 +310,7 @@ def lifelong_gaussians(
         If an option is invalid.
     """
     checked_choices("lifelong_gaussians", "kinds", [kinds], KINDS)
-    std = step_std("lifelong_gaussians", spread, spread_is)
+    std = step_std("lifelong_gaussians: spread_is", spread, spread_is)
     second = np.arange(n_tasks) >= (n_tasks + 1) // 2
     place = (second & (kinds == "shifted")).astype(int)
     side = np.where(second & (kinds == "opposite"), -1.0, 1.0)

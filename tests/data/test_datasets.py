@@ -11,8 +11,8 @@ import pytest
 from miniature import SMALL_WALK, small
 
 import data_fetchers
-from data_fetchers import mhc, options_of, sentiment
-from data_fetchers.fetch import Archive, DataMissing
+from data_fetchers import landmine, mhc, options_of, sentiment
+from data_fetchers.fetch import Archive
 from omtl.commands._main import main
 from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
@@ -125,42 +125,22 @@ def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> N
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UserError, match=r"no data set 'mch'; choose from .*mhc"):
         data_fetchers.load("mch")
-    with pytest.raises(UserError, match="no data set 'mch'"):
-        data_fetchers.fetch_all(["mch"])
 
 
-def test_fetch_all_fetches_what_there_is_and_names_what_is_missing(
-    home: Path, put: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(sentiment, {"a/negative.review": b"a", "b/positive.review": b"b"})
-    (home / "sentiment/a/negative.review").unlink()
-    told: list[Path] = []
-    with pytest.raises(DataMissing) as raised:
-        data_fetchers.fetch_all(["mhc", "sentiment"], on_file=told.append)
-    assert told == [home / "sentiment/b/positive.review"]
-    assert "mhc: predictions_smm.txt" in str(raised.value)
-    assert "sentiment: a/negative.review" in str(raised.value)
-    assert "b/positive.review" not in str(raised.value)
-    assert [line.partition(":")[0] for line in str(raised.value).splitlines()] == [
-        "mhc",
-        "sentiment",
-    ]
-
-    monkeypatch.setattr(sentiment, "FILES", sentiment.FILES[1:])
-    assert data_fetchers.fetch_all(["sentiment"]) == told
-
-
-def test_the_command_prints_one_line_per_file(
+def test_the_command_fetches_what_there_is_and_names_what_is_missing(
     home: Path, put: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """One line for each file, on standard output if it is there."""
     put(mhc, {"predictions_smm.txt": b"mhc"})
+    put(sentiment, {"a/negative.review": b"a", "b/positive.review": b"b"})
+    (home / "sentiment/a/negative.review").unlink()
+    there = f"{home}/mhc/predictions_smm.txt\n"
     assert main(["fetch", "mhc"]) == DONE
-    assert capsys.readouterr() == (f"{home}/mhc/predictions_smm.txt\n", "")
-
-    assert main(["fetch", "mhc", "sentiment"]) == WRONG_USE
+    assert capsys.readouterr() == (there, "")
+    assert main(["fetch", "mhc", "sentiment", "landmine"]) == WRONG_USE
     out, err = capsys.readouterr()
-    assert out == f"{home}/mhc/predictions_smm.txt\n"
-    assert err.count("is missing") == len(sentiment.FILES)
-
+    assert out == f"{there}{home}/sentiment/b/positive.review\n"
+    assert "sentiment: a/negative.review (" in err
+    assert err.count("is missing") == 1 + len(landmine.FILES)
     assert main(["fetch", "mch"]) == WRONG_USE
     assert "no data set 'mch'" in capsys.readouterr().err

@@ -7,44 +7,10 @@ import pytest
 from learner_cases import Case, life
 
 from omtl.data.examples import examples_of
-from omtl.data.streams import Stream, Tasks
+from omtl.data.streams import Tasks
 from omtl.learners.lifelong import AKLO
 from omtl.protocols import rehearsed
 from omtl.reference.problems import recorded
-
-
-def test_the_best_past_classifier_wins() -> None:
-    """When a known task comes again under another name, AKLO Sum weighs its classifier most."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 5))
-    task = np.repeat(np.arange(3), 200)
-    ways = rng.normal(size=(2, 5))[[0, 1, 0]]
-    y = np.where(np.einsum("ij,ij->i", X, ways[task]) > 0.0, 1.0, -1.0)
-    tasks = Tasks(X, y, task, ("a", "b", "a again"))
-    n = np.arange(601)
-    stream = Stream(n, n[:-1], np.zeros(600, dtype=np.int64), np.array([600]))
-    state = recorded(AKLO(0.01), Case(tasks, stream, np.eye(1))).state
-    assert state.share[0] > 0.9 > 0.1 > state.share[1]
-    assert state.losses[2, 0] < state.losses[2, 1]
-
-
-def test_draws_follow_the_weights() -> None:
-    """Of past classifiers with equal weights, each is drawn as often, within three deviations."""
-    learner = AKLO(1.0, sample=True, uniform=True)
-    # Past classifier j says (−1)^j by a feature of its own; the fifth task asks all of them.
-    X = np.vstack([np.diag([1.0, -1.0, 1.0, 1.0]), np.ones((4000, 4))])
-    task = np.concatenate([np.arange(4), np.full(4000, 4)])
-    y = np.ones(4004)
-    n = np.arange(4005)
-    stream = Stream(n, n[:-1], np.zeros(4004, dtype=np.int64), np.array([4004]))
-    case = Case(Tasks(X, y, task, tuple("abcde")), stream, np.eye(1))
-    first_half = recorded(learner._replace(alpha_last=1.0), case).scores[4:]
-    share = np.mean(first_half < 0.0)
-    assert abs(share - 0.25) < 3.0 * np.sqrt(0.25 * 0.75 / 4000)
-
-
-# Keeping knowledge
-
 
 SUMS = [AKLO(0.01, clip=clip, uniform=uniform) for clip in (0, 1) for uniform in (False, True)]
 

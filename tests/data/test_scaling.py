@@ -91,16 +91,6 @@ def test_a_pipeline_plays_what_an_experiment_plays(kind: str) -> None:
     np.testing.assert_array_equal(compute(unit).arrays["mistakes"][0], wrong)
 
 
-def test_nothing_is_learnt_from_later_examples() -> None:
-    """Rows that come later change no row before them."""
-    X = rows()
-    later = X.copy()
-    later[30:] *= 100.0
-    np.testing.assert_array_equal(
-        OnlineScaler().fit_transform(X)[:30], OnlineScaler().fit_transform(later)[:30]
-    )
-
-
 def setting_in(protocol: str, algorithm: str = "pa", **changed: Any) -> Callable[[str], Unit]:
     """Return a function from a normalisation to a unit of the data."""
     spec = ProtocolSpec.named(protocol).patched(

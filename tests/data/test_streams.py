@@ -294,8 +294,3 @@ def test_tasks_join_one_after_the_other() -> None:
     assert sizes == [1] * 10 + [2] * 10 + [3] * 10 + [4] * 10
     assert sorted(stream.example.tolist()) == list(range(100))
     assert tasks.task[stream.example[-4:]].tolist() == [0, 1, 2, 3]
-
-
-def test_the_share_cuts_the_end() -> None:
-    """A half of the rounds is played."""
-    assert given_stream(drawn(), share=0.5).start.size - 1 == 20

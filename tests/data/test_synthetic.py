@@ -123,25 +123,6 @@ def test_each_task_has_its_own_boundary(spread_is: str, std: float) -> None:
         np.testing.assert_array_equal(y, np.where(X @ a > 0.0, 1.0, -1.0))
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("lifelong_gaussians", {"kinds": "other"}, "'other' is not among shifted, opposite"),
-        ("lifelong_gaussians", {"spread_is": "sd"}, "'sd' is not among variance, std"),
-        ("random_walk", {"increment_is": "sd"}, "'sd' is not among variance, std"),
-        ("outlier_walk", {"outlier_is": "sd"}, "'sd' is not among variance, std"),
-        ("outlier_walk", {"flipped": 0.6}, "flipped=0.6 must be between 0 and 0.5"),
-        ("changing_walk", {"drift": -1.0}, "must be"),
-        ("changing_walk", {"run": 0}, "must be"),
-        ("changing_walk", {"swap_at": 0.0}, "must be"),
-        ("changing_walk", {"fewest": 2.0}, "must be"),
-    ],
-)
-def test_a_wrong_option_is_named(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"{name}: .*{message}"):
-        drawn(name, **options)
-
-
 def few(n: tuple[int, ...], n_positive: tuple[int, ...]) -> Tasks:
     """Return tasks with so many examples and positive ones; a row is the example's number."""
     task = np.repeat(np.arange(len(n)), n)

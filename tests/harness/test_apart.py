@@ -183,6 +183,7 @@ def ends_later() -> Iterator[list[psutil.Process]]:
     must_end(processes, 120)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "name",

@@ -62,13 +62,9 @@ def test_battles() -> None:
     assert won(values, 0.05)[0, 0, 1] == 0.5
     assert np.isnan(won(values)[:, 2]).all()
     assert count_wins([won(values), won(values)])[0, 1] == 1.0  # a half on each of two data sets
-
-
-def test_battles_of_numbers_of_which_the_higher_is_better() -> None:
-    """They come with a minus: 0.85 and 0.89 are within 5% of each other, 0.85 and 0.90 not."""
-    areas = -np.array([[0.85, 0.85, np.nan], [0.89, 0.90, 1.0]])
-    assert won(areas, 0.05)[:2, 0, 1].tolist() == [0.5, 0.0]
-    assert won(areas, 0.05)[:2, 1, 0].tolist() == [0.5, 1.0]
+    higher = -np.array([[0.85, 0.85, np.nan], [0.89, 0.90, 1.0]])  # is better: with a minus
+    assert won(higher, 0.05)[:2, 0, 1].tolist() == [0.5, 0.0]
+    assert won(higher, 0.05)[:2, 1, 0].tolist() == [0.5, 1.0]
 
 
 def likeliest(wins: np.ndarray) -> np.ndarray:
@@ -206,28 +202,22 @@ def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
     """An entry counts where it was played on the very streams of the board."""
     board, store = played
     cells = make_board(board, SERIAL, store).cells
-    rows = cells[cells["algorithm"] == "pm"].assign(algorithm="mine", label="Mine")
-    content = {"learner": "mine", "cells": rows.to_dict("records")}
+    pm = cells[cells["algorithm"] == "pm"]
+    own = pm.assign(algorithm="mine", label="Mine").to_dict("records")
+    content = {"learner": "mine", "cells": own}
     both, notes = joined(cells, [content])
-    assert "Mine (submitted)" in set(both["label"])
-    assert not notes
-    other = {**content, "cells": [*content["cells"], {**content["cells"][0], "algorithm": "pa"}]}
-    both, notes = joined(cells, [other])
-    assert notes == ["mine (submitted) is left out: it has rows of other learners"]
-    copied = {"learner": "pm", "cells": cells[cells["algorithm"] == "pm"].to_dict("records")}
-    both, notes = joined(cells, [copied])
-    assert notes == ["pm (submitted) is left out: a learner of the board has its name"]
-    both, notes = joined(cells, [{**content, "cells": content["cells"][:1]}])
-    assert "mine" not in set(both["algorithm"])
-    assert "it has no numbers on" in notes[0]
-    whole = content["cells"][0]["values"]
-    content["cells"][0]["values"] = whole.split()[0]
-    both, notes = joined(cells, [content])
-    assert notes == ["mine (submitted) is left out: it has fewer repeats than the board"]
-    content["cells"][0] |= {"values": whole, "stream": "other"}
-    both, notes = joined(cells, [content])
-    assert "mine" not in set(both["algorithm"])
-    assert notes == ["mine (submitted) is left out: 1 of its 2 streams have changed since"]
+    assert ("Mine (submitted)" in set(both["label"]), notes) == (True, [])
+    short = {**own[0], "values": own[0]["values"].split()[0]}
+    for change, why in [
+        ({"cells": [*own, {**own[0], "algorithm": "pa"}]}, "it has rows of other learners"),
+        ({"learner": "pm", "cells": pm.to_dict("records")}, "a learner of the board has its name"),
+        ({"cells": own[:1]}, "it has no numbers on"),
+        ({"cells": [short, own[1]]}, "it has fewer repeats than the board"),
+        ({"cells": [{**own[0], "stream": "other"}, own[1]]}, "1 of its 2 streams have changed"),
+    ]:
+        both, [note] = joined(cells, [content | change])
+        assert f"(submitted) is left out: {why}" in note
+        assert len(both) == len(cells)
 
 
 def test_what_sharing_gains() -> None:

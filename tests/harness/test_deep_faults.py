@@ -5,12 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import random
-import shutil
-import signal
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -21,12 +16,11 @@ from omtl.compute import batches, engine, exchange
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result
-from omtl.site import build as building
-from omtl.site.sources import Sources
 from omtl.util.errors import WriteError
-from omtl.util.paths import RESULTS
 from scripts.faults.__main__ import main as faults
 from scripts.faults.moments import KINDS
+
+slow, deep = pytest.mark.slow, pytest.mark.deep
 
 MIB = 2**20
 
@@ -38,7 +32,7 @@ def held() -> tuple[int, int]:
     return process.memory_info().rss, process.num_fds()
 
 
-@pytest.mark.deep
+@deep
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(sys.platform == "win32", reason="counts descriptors")
 def test_three_thousand_runs_in_one_process(store: Store) -> None:
@@ -55,7 +49,7 @@ def test_three_thousand_runs_in_one_process(store: Store) -> None:
     assert len(store.keys()) == 3000 + 60
 
 
-@pytest.mark.deep
+@deep
 @pytest.mark.timeout(3600)
 def test_a_hundred_thousand_units(store: Store) -> None:
     """They are stored, listed, checked and counted; the second half needs no more memory."""
@@ -80,84 +74,22 @@ def test_a_hundred_thousand_units(store: Store) -> None:
     assert after[1][1] == after[0][1]
 
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+ONE_EACH = sum(len(engines) for _, engines in KINDS.values())
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """Return a folder's files by their names."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
-@pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the results of a small site, whose pages are made once: kills are for the writing."""
-    folder = tmp_path / "results"
-    folder.mkdir()
-    for name in ("claims.csv", "theory.csv"):
-        shutil.copy(RESULTS / name, folder)
-    pages = building.pages(Sources(folder))
-    monkeypatch.setattr(building, "pages", lambda *_: pages)
-    return folder
-
-
-def killed(results: Path, output: Path, moment: float) -> None:
-    """Build a site in a fork that is killed.
-
-    Parameters
-    ----------
-    results, output : Path
-    moment : float
-        Seconds after the start; a negative whole number is that of a move of folders.
-    """
-    child = os.fork()
-    if not child:
-        move, moved = Path.replace, []
-
-        def counting(path: Path, target: Path) -> Path:
-            if len(moved) == -1 - moment:
-                os.kill(os.getpid(), signal.SIGKILL)
-            moved.append(target)
-            return move(path, target)
-
-        Path.replace = counting  # type: ignore[method-assign,assignment]
-        building.build(output, results=results)
-        os._exit(0)
-    if moment >= 0.0:
-        time.sleep(moment)
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-@pytest.mark.deep
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.timeout(3600)
-def test_a_site_survives_kills(results: Path, tmp_path: Path) -> None:
-    """Before and after each of the two moves that swap it with an earlier one, at any moment."""
-    began = time.monotonic()
-    building.build(tmp_path / "calm", results=results)
-    took, calm = time.monotonic() - began, files_of(tmp_path / "calm")
-    output = tmp_path / "site"
-    building.build(output, results=results)
-    front = output / "index.html"
-    drawn = random.Random(1)
-    for moment in [-1, -2, *(took * drawn.random() for _ in range(30))]:
-        front.write_text("earlier", encoding="utf-8")
-        killed(results, output, moment)
-        there = output if output.exists() else tmp_path / ".site-earlier"
-        assert files_of(there) in (calm, {**calm, "index.html": b"earlier"})
-        building.build(output, results=results)
-        assert files_of(output) == calm
-        assert {path.name for path in tmp_path.iterdir()} == {"calm", "results", "site"}
-
-
-@pytest.mark.deep
-@pytest.mark.timeout(3600)
-def test_every_kind_of_fault_on_every_engine() -> None:
-    """Broken runs go on to the same bytes, with nothing lost and nothing computed twice."""
-    assert faults(["--moments", str(sum(len(engines) for _, engines in KINDS.values()))]) == 0
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("SIGKILL SIGINT two-runs --engine threads --moments 3", marks=slow),
+        pytest.param("worker-dies --engine processes --moments 1", marks=slow),
+        pytest.param(f"--moments {ONE_EACH}", marks=deep),
+    ],
+)
+def test_broken_runs_go_on_to_the_same_bytes(words: str) -> None:
+    """With nothing lost and nothing computed twice, whatever breaks them on whatever engine."""
+    assert faults(words.split()) == 0
 
 
 def test_a_full_disk_under_a_unit_ends_the_run(

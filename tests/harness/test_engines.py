@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Unit
 from omtl.util.errors import UserError
-from scripts.bench.waits import perceptrons
 
 WORKERS = 2
 slow, deep = pytest.mark.slow, pytest.mark.deep
@@ -73,34 +70,6 @@ def workers_of(name: str) -> list[psutil.Process]:
     return [process for process in alive if word in " ".join(process.cmdline())]
 
 
-def kill_a_worker(name: str, store: Store, killed: list[int]) -> None:
-    """Kill a worker as soon as some units are stored."""
-    while len(Store(store.folder).keys()) < 5:
-        time.sleep(0.01)
-    while not killed:
-        for process in workers_of(name)[:1]:
-            process.kill()
-            killed.append(process.pid)
-
-
-@slow
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["processes", *ON_CLUSTERS])
-def test_units_of_a_killed_worker_are_done_by_others(
-    name: str, store: Store, tmp_path: Path
-) -> None:
-    """To the same bytes; what was stored before is not computed again."""
-    units = perceptrons(150, n_examples=10_000, n_features=50, n_tasks=8)
-    killed: list[int] = []
-    threading.Thread(target=kill_a_worker, args=(name, store, killed), daemon=True).start()
-    outcome = engine.run_units(units, store, parallel(name), quiet=True)
-    assert killed
-    assert (outcome.computed, outcome.failed) == (len(units), {})
-    alone = Store(tmp_path / "alone")
-    engine.run_units(units, alone, SERIAL, quiet=True)
-    assert bits(store, units) == bits(alone, units)
-
-
 def test_workers_that_always_die_end_the_run(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,7 +111,7 @@ def interrupt():
 
 def job():
     units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
-    how = resolve_jobs(load_option("parallel", sys.argv[3]), 2)
+    how = resolve_jobs(load_option("parallel", "threads"), 2)
     engine.run_units(units, store, how, quiet=True)
     return 0
 
@@ -152,14 +121,10 @@ raise SystemExit(ended(job, exits=True))
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "times"), [("threads", 1), ("threads", 2), pytest.param("processes", 1, marks=slow)]
-)
-def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(
-    name: str, times: int, store: Store
-) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(times: int, store: Store) -> None:
     """The first lets the units under way end, which are stored; the second stops."""
-    done = python("-c", INTERRUPTED, str(store.folder), str(times), name, status=130, timeout=240)
+    done = python("-c", INTERRUPTED, str(store.folder), str(times), status=130, timeout=240)
     assert "press again to stop now" in done.stderr
     assert "omtl: stopped; finished units are kept" in done.stderr
     assert "Traceback" not in done.stderr

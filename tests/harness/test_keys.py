@@ -110,37 +110,6 @@ def test_no_key_depends_on_what_only_shows(shown: str) -> None:
     )
 
 
-PARTS = [
-    "omtl.util.seeds",
-    "omtl.experiment.specs",
-    "omtl.experiment.playing",
-    "data_fetchers.fetch",
-]
-
-
-@pytest.mark.parametrize("module", PARTS)
-def test_a_change_of_what_runs_changes_the_key(
-    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line more in a module between config and result makes another unit."""
-    before = small("dom2").unit(0, 0)
-    assert before.is_same_here()
-    honest = code.module_in
-
-    def changed(folder: Path, name: str) -> Path | None:
-        path = honest(folder, name)
-        if name != module or path is None:
-            return path
-        copy = tmp_path / path.name
-        copy.write_text(path.read_text(encoding="utf-8") + "\nMORE = 1\n", encoding="utf-8")
-        return copy
-
-    monkeypatch.setattr(code, "module_in", changed)
-    _code_of.cache_clear()
-    assert small("dom2").unit(0, 0).key != before.key
-    assert not before.is_same_here()
-
-
 @pytest.mark.parametrize("package", ["numpy", "numba", "scipy", "llvmlite"])
 def test_another_version_of_a_package_changes_the_key(
     package: str, monkeypatch: pytest.MonkeyPatch
@@ -225,50 +194,48 @@ def test_imports_are_followed(
     assert versions[0] == versions[1] != versions[2]
 
 
+def records_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the place of the records of parsed modules, in a cache of its own."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+    _code_of.cache_clear()
+    return cache / "omtl" / "parsed_modules.json"
+
+
 @pytest.mark.parametrize("content", ["", "{", "[1]", "null"])
 def test_damaged_records_of_parsed_modules_change_no_version(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are written anew, and a version is the same with and without them."""
-    record = tmp_path / "omtl" / "parsed_modules.json"
+    expected = code_version("omtl.learners.dom")
+    record = records_of(tmp_path, monkeypatch)
     record.parent.mkdir()
     record.write_text(content, encoding="utf-8")
-    expected = code_version("omtl.learners.dom")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for _ in range(2):  # from the sources, then from the record
         _code_of.cache_clear()
         assert code_version("omtl.learners.dom") == expected
     assert len(record.read_text(encoding="utf-8")) > 100
 
 
-def test_records_that_came_with_a_folder_are_not_read(
+def test_records_that_somebody_else_may_have_written_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forged, they would give other code the version of ours, with its units and compiled code."""
+    """Forged, they would give other code the version of ours, with its units and compiled code.
+
+    They may come with a folder, or lie where a cache is a link, which belongs to nobody.
+    """
     expected = code_version("omtl.learners.dom")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    _code_of.cache_clear()
-    code_version("omtl.learners.dom")
-    record = json.loads((tmp_path / "cache" / "omtl" / "parsed_modules.json").read_text())
-    forged = json.dumps({key: ([], "0" * 64) for key in record})
-    for folder in (tmp_path / "stranger", tmp_path / "stranger" / ".omtl"):
+    record = records_of(tmp_path / "cache", monkeypatch)
+    assert code_version("omtl.learners.dom") == expected
+    forged = json.dumps({key: ([], "0" * 64) for key in json.loads(record.read_text())})
+    stranger, home = tmp_path / "stranger", tmp_path / "stranger" / ".omtl"
+    for folder in (stranger, home):
         folder.mkdir()
-        (folder / "parsed_modules.json").write_text(forged, encoding="utf-8")
-    monkeypatch.chdir(tmp_path / "stranger")
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "stranger" / ".omtl"))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
-    _code_of.cache_clear()
-    assert code_version("omtl.learners.dom") == expected
-
-
-def test_records_that_somebody_else_may_write_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A cache that is a link belongs to nobody: versions are those of the sources."""
-    expected = code_version("omtl.learners.dom")
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "omtl").symlink_to(tmp_path / "elsewhere")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    _code_of.cache_clear()
-    assert code_version("omtl.learners.dom") == expected
-    assert not list((tmp_path / "elsewhere").iterdir())
+        (folder / record.name).write_text(forged, encoding="utf-8")
+    monkeypatch.chdir(stranger)
+    monkeypatch.setenv("OMTL_HOME", str(home))
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "omtl").symlink_to(stranger)
+    for cache in ("empty", "linked"):
+        records_of(tmp_path / cache, monkeypatch)
+        assert code_version("omtl.learners.dom") == expected
+    assert (stranger / record.name).read_text(encoding="utf-8") == forged

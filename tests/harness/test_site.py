@@ -8,6 +8,7 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -196,6 +197,12 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(
     assert not (tmp_path / "site" / "old.html").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "results", "site"]
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").rename(tmp_path / ".site-earlier")  # as a kill between two moves leaves it
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="No space"):
+        patch.setattr(shutil, "copyfile", Mock(side_effect=OSError(28, "No space left")))
+        build(tmp_path / "site", results=tmp_path / "results")
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert not list(tmp_path.glob(".site-*"))
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.tex").write_text("of many years")

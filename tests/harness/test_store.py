@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from environments import python
 from miniature import SERIAL, small, stored_row, with_grid
 
 from omtl.compute import engine
@@ -26,7 +21,6 @@ from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import WriteError
-from omtl.util.paths import ROOT
 
 FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host": {}}
 
@@ -247,47 +241,3 @@ def test_what_determines_a_result_determines_its_key() -> None:
     others.append(small("dom2", compared_losses="of_nodes").unit(0, 0))
     keys = [unit.key for unit in (base, *others)]
     assert len(set(keys)) == len(keys)
-
-
-RUN = [
-    *("-m", "omtl", "run", "algorithm=dom2", "network=ring", "repeats=40"),
-    *("dataset.options.n_examples=150", "dataset.options.n_features=20", "parallel=threads"),
-]
-
-
-def count(home: Path) -> int:
-    """Return how many units are stored."""
-    return len(Store(home / "store").keys())
-
-
-@pytest.mark.slow
-def test_killed_runs_go_on_and_end_with_the_same_answer(tmp_path: Path) -> None:
-    """SIGKILL and SIGINT at random moments lose no finished unit and change no number."""
-    around = {**os.environ, "OMTL_HOME": str(tmp_path / "calm")}
-    undisturbed = python(*RUN, env=around).stdout.partition("written:")[0]
-    home = tmp_path / "killed"
-    around["OMTL_HOME"] = str(home)
-    moments = random.Random(5)
-    stored = 0
-    for trial in range(4):
-        process = subprocess.Popen(
-            [sys.executable, *RUN],
-            cwd=ROOT,
-            env=around,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 60
-        target = stored + moments.randint(1, 4)
-        while process.poll() is None and time.monotonic() < deadline:
-            if count(home) >= target:
-                break
-            time.sleep(moments.uniform(0.0, 0.02))
-        process.send_signal(signal.SIGKILL if trial % 2 else signal.SIGINT)
-        process.wait(timeout=60)
-        now = count(home)
-        assert now >= stored
-        stored = now
-    ended = python(*RUN, env=around)
-    assert ended.stdout.partition("written:")[0] == undisturbed
-    assert "damaged" not in ended.stderr

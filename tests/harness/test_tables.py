@@ -27,7 +27,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.unit import Experiment, Result
 from omtl.measures.metrics import METRICS
 from omtl.tables import plan, published_results
-from omtl.tables.cells import as_rows, planned, with_columns
+from omtl.tables.cells import as_rows, planned
 from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
@@ -316,13 +316,3 @@ def test_a_point_that_diverged_is_not_chosen() -> None:
     result = fake([[0, 0], [9, 9]])
     result.arrays["diverged"][0] = 1
     assert select([result], [{}, {}], a_rule()).tolist() == [1]
-
-
-def test_the_best_of_alternatives_is_taken(tmp_path: Path) -> None:
-    """Where a paper prints the best of several algorithms."""
-    table = small_table(3)
-    alone = table[table["algorithm"].isin(["PM", "COML", "NS (Full)"])]
-    others = tuple(alone["experiment"].iloc[1:])
-    joined = pd.concat([alone, with_columns(alone.head(1), [{"alternatives": others}])])
-    *singles, best = scored(joined, filled_store(joined, tmp_path))["ours_mean"]
-    assert best == min(singles)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from omtl.reproduction.replay import (
     RESULTS_OF,
     SAME,
     Replay,
+    append_rows,
     check_cell,
     draw_cells,
     signature,
@@ -233,18 +233,15 @@ def test_the_command_signs_off(
 
 
 def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
-    """Each process adds its lines; none writes what another one has added."""
+    """Each writer adds its lines; none writes what another one has added."""
     path = tmp_path / "verify.csv"
-    script = (
-        "import sys; from pathlib import Path; import pandas as pd; "
-        "from omtl.reproduction.replay import append_rows\n"
-        "path, by = Path(sys.argv[1]), sys.argv[2:]\n"
-        "for row in range(30): append_rows(path, pd.DataFrame({'by': by, 'row': [row]}))"
-    )
-    writers = [
-        subprocess.Popen([sys.executable, "-c", script, str(path), str(by)]) for by in range(4)
-    ]
-    assert [one.wait() for one in writers] == [0] * 4
+
+    def add_rows(by: int) -> None:
+        for row in range(30):
+            append_rows(path, pd.DataFrame({"by": [by], "row": [row]}))
+
+    with ThreadPool(4) as writers:
+        writers.map(add_rows, range(4))
     rows = pd.read_csv(path)
     assert sorted(zip(rows["by"], rows["row"], strict=True)) == [
         (by, row) for by in range(4) for row in range(30)
