@@ -85,42 +85,36 @@ def test_grids(n_nodes: int, degrees: dict[int, int], n_edges: int) -> None:
     assert len(set(map(frozenset, grid(n_nodes)))) == n_edges == near.sum() / 2
 
 
+KINDS = st.sampled_from(["uniform", "no self", "metropolis"])
+
+
+def weights(near: np.ndarray, kind: str) -> np.ndarray:
+    """Return the mixing of a network by weights of a kind."""
+    if kind == "metropolis":
+        return metropolis_weights(near)
+    return uniform_weights(near, kind == "uniform")
+
+
 @THOROUGH
-@given(networks(), st.booleans())
-def test_uniform_weights(near: np.ndarray, include_self: bool) -> None:
-    """Each neighbour has the same weight, all others none; rows sum to 1."""
-    mixing = uniform_weights(near, include_self)
+@given(networks(), KINDS)
+def test_weights_of_a_network(near: np.ndarray, kind: str) -> None:
+    """On neighbours alone; rows sum to 1. Uniform ones are equal, the others symmetric."""
+    mixing = weights(near, kind)
     linked = near.copy()
-    np.fill_diagonal(linked, include_self or near.shape[0] == 1)
+    np.fill_diagonal(linked, kind != "no self" or near.shape[0] == 1)
     np.testing.assert_array_equal(mixing > 0, linked > 0)
     np.testing.assert_allclose(mixing.sum(axis=1), 1.0, rtol=1e-14)
-    for row in mixing:
-        assert len(set(row[row > 0])) == 1
+    if kind == "metropolis":
+        np.testing.assert_array_equal(mixing, mixing.T)
+    else:
+        assert all(len(set(row[row > 0])) == 1 for row in mixing)
 
 
 @THOROUGH
-@given(networks())
-def test_metropolis_weights(near: np.ndarray) -> None:
-    """Doubly stochastic, symmetric, and with weight on neighbours and the node itself only."""
-    mixing = metropolis_weights(near)
-    np.testing.assert_allclose(mixing.sum(axis=0), 1.0, rtol=1e-14)
-    np.testing.assert_allclose(mixing.sum(axis=1), 1.0, rtol=1e-14)
-    np.testing.assert_array_equal(mixing, mixing.T)
-    assert np.all(mixing >= 0)
-    linked = near.copy()
-    np.fill_diagonal(linked, 1.0)
-    np.testing.assert_array_equal(mixing > 0, linked > 0)
-
-
-@THOROUGH
-@given(networks(), st.sampled_from(["uniform", "no self", "metropolis"]), st.integers(0, 40))
+@given(networks(), KINDS, st.integers(0, 40))
 def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
     """A = to_nodes · diag(decay) · from_nodes, and so for its powers."""
-    mixing = (
-        metropolis_weights(near)
-        if kind == "metropolis"
-        else uniform_weights(near, kind == "uniform")
-    )
+    mixing = weights(near, kind)
     decay, to_nodes, from_nodes = modes(mixing)
     n_nodes, n_modes = mixing.shape[0], decay.size
     assert to_nodes.shape == (n_nodes, n_modes)

@@ -12,7 +12,6 @@ from omtl.data.preparation import prepared_data
 from omtl.data.triplets import BLOCK, Sampler
 from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
-from omtl.learners.omtl import OMTLLogDet
 from omtl.protocols import queries
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
@@ -103,18 +102,6 @@ def test_weights_are_read_off_the_scores() -> None:
     own, shared = state.own, state.shared
     expected = (3.0 * own + 2.0 * shared) / (3.0 * 3.0)
     np.testing.assert_allclose(queries.weights_of(learner, state, part.shape), expected)
-
-
-def test_logdet_learns_the_negative_correlation_that_a_fixed_relation_hides() -> None:
-    """Table 2 of the paper: −0.91 against −0.20; here the mean over 20 draws, each with its σ."""
-    pair = {"pair": [1, 2]}
-    learners = [MultiPerceptron(3.0), OMTLLogDet(0.01, 0.5)]
-    found = np.array(
-        [queries.play_grid(learners, setting(s, **pair))["correlation"] for s in range(20)]
-    )
-    difference = found[:, 1] - found[:, 0]
-    error = difference.std(ddof=1) / np.sqrt(20)
-    assert difference.mean() + 3.9 * error < 0.0  # Student's t, 99.9%, 19 degrees of freedom
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 0.001])

@@ -194,9 +194,6 @@ def test_by_the_command_line(
     with (tmp_path / "paper" / "comparison.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 3
-    assert main([*words[:-2], "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [len(one["rows"]) for one in told] == [3, 3]
 
 
 def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:

@@ -203,14 +203,6 @@ def test_what_was_not_run_is_missing(kind: str) -> None:
     assert one[["delta", "low", "high", "share"]].isna().all()
 
 
-@given(cases, st.booleans())
-def test_the_interval_lies_about_the_difference(one: dict, drawn: bool) -> None:
-    """As far below as above it."""
-    cell = found(frame(**one), drawn)
-    assert cell.low <= cell.delta <= cell.high
-    assert cell.high - cell.delta == pytest.approx(cell.delta - cell.low)
-
-
 @pytest.mark.parametrize(
     ("printed", "spread", "repeats", "std", "wanted"),
     [
