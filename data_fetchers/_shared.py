@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from data_fetchers._catalogue import check_counts
 from omtl.data.streams import RealTasks, Tasks, in_given_order
@@ -99,6 +97,9 @@ def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
     UserError
         If the content, or its use within the context, is invalid.
     """
+    from scipy.io import loadmat  # it loads slowly
+    from scipy.io.matlab import MatReadError
+
     try:
         yield loadmat(io.BytesIO(content))
     except (KeyError, ValueError, IndexError, TypeError, MatReadError) as fault:

@@ -17,7 +17,6 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.experiment.descriptions import CLOSEST
-from omtl.reproduction.record import collect, record_rows
 from omtl.tables.cells import PLACE, with_numbers
 from omtl.tables.plan import descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
@@ -153,6 +152,8 @@ def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
     ...     runs(folder)["error"].tolist()
     [13.0]
     """
+    from omtl.reproduction.record import collect, record_rows  # they load Hydra
+
     records: dict[str, Mapping[str, Any]] = {}
     for folder in map(Path, folders):
         found = collect(folder)
