@@ -7,9 +7,8 @@ from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, TypeVar
 
-from numba import types
+from numba import TypingError, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import TypingError
 from numba.extending import overload, overload_method, register_jitable
 
 from omtl.data.rows import DenseRows, SparseRows

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.errors import TypingError
+from numba import TypingError, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from omtl.kernel.inlining import compiled_as, inlined
@@ -88,7 +88,7 @@ def lane_sums(
     If there is more than one factor x, the product includes all, in turn. Each sum consists of
     BLOCK interleaved sums.
     """
-    results = types.Tuple([types.float64] * vectors.count)  # type: ignore[attr-defined]
+    results = types.Tuple([types.float64] * vectors.count)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         numbers = Lanes(context, builder, LANES)
@@ -134,7 +134,7 @@ class Columns(Lanes):
         # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
         if arrays[0].layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
             raise TypingError("lanes need a C-ordered table, and their number as a literal")
-        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]  # type: ignore[attr-defined]
+        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]
         return types.void(lanes, arrays, *integers)
 
     def weights(self, e: ir.Value) -> list[ir.Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numba import NumbaError, UnsupportedBytecodeError
 
 import omtl
 from omtl.data.rows import NO_ARRAY

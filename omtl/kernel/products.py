@@ -17,7 +17,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from numba.core.errors import TypingError
+from numba import TypingError
 
 from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_rows, chosen, compiled_as, forms, inlined, rows_kind
