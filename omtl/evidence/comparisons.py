@@ -47,6 +47,9 @@ RESAMPLES = 9999
 FEWEST = 5
 """Minimum number of repeats for a bootstrap interval."""
 
+ROUNDING = 1e-9
+"""Deviation of differences, as a share of their mean, up to which they are the same number."""
+
 BELOW, ABOVE, ANY_RATIO = (-np.inf, 0.0), (0.0, np.inf), (0.0, np.inf)
 """Bounds of statements: lower, higher, and a ratio of which nothing is stated."""
 
@@ -64,16 +67,17 @@ def interval_of(values: np.ndarray) -> tuple[float, float]:
 def p_of(differences: np.ndarray) -> np.ndarray:
     """Return the two-sided p value of the t test that means are 0, over the last axis.
 
-    It is 1 for fewer than two repeats, or if a number is not finite.
+    It is 1 for fewer than two repeats, or if a number is not finite. If a difference is the same in
+    all repeats, which leaves the t test without a scale, it is that of the sign test.
     """
     n, mean = differences.shape[-1], differences.mean(axis=-1)
     if n < 2:
         return np.ones_like(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-        p = 2.0 * scipy.special.stdtr(n - 1, -np.abs(mean) / error)
-    p = np.where(error == 0.0, mean == 0.0, p)  # the same difference in all repeats
-    return np.where(np.isfinite(error), p, 1.0)
+        std = differences.std(axis=-1, ddof=1)
+        p = 2.0 * scipy.special.stdtr(n - 1, -np.abs(mean) / (std / np.sqrt(n)))
+    p = np.where(std <= ROUNDING * np.abs(mean), 2.0 ** (1 - n), p)
+    return np.where(np.isfinite(std) & (mean != 0.0), p, 1.0)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -121,13 +125,17 @@ def compare_pair(
     if n > 1 and np.isfinite(inside):
         std = float(differences.std(ddof=1))
         found["effect"] = inside / std if std else np.copysign(np.inf, inside) if inside else 0.0
+    p = float(p_of(away))
     ends = mean, *interval_of(differences)
+    is_same = n > 1 and float(differences.std(ddof=1)) <= ROUNDING * abs(mean)
+    if is_same and 2.0 ** (1 - n) >= LEVEL and (mean or inside not in (0.0, np.inf)):
+        ends = mean, -np.inf, np.inf  # too few repeats to call it more than chance
     middle, low, high = map(float, np.exp(ends)) if is_ratio else ends
     if bounds[0] < low and high < bounds[1]:
         found["outcome"] = HOLDS
     elif high < bounds[0] or low > bounds[1]:
         found["outcome"] = FAILS
-    return found | {"away": away, "mean": middle, "low": low, "high": high, "p": float(p_of(away))}
+    return found | {"away": away, "mean": middle, "low": low, "high": high, "p": p}
 
 
 def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -77,6 +77,8 @@ def outcome(a: list[float], b: list[float]) -> str:
         ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], UNDECIDED),
         ([1.0, 2.0], [1.0, 2.0], UNDECIDED),  # equal numbers decide nothing
         ([1.0], [2.0], UNDECIDED),  # nor does one repeat
+        ([1.1, 2.3, 4.0], [1.4, 2.6, 4.3], UNDECIDED),  # nor the same difference in a few
+        ([1.0] * 6, [1.3] * 6, HOLDS),
         ([], [1.0, 2.0], UNDECIDED),  # nor a cell that was not run
     ],
 )
@@ -237,7 +239,7 @@ def test_p_is_that_of_the_paired_t_test() -> None:
 
 
 def test_no_p_without_repeats_or_spread() -> None:
-    """One repeat and equal numbers decide nothing; the same difference everywhere decides all."""
+    """One repeat and equal numbers decide nothing; one difference everywhere is a test of signs."""
     one = compared(A[:1], B[:1])
     assert (one.p, p_of_ranks(one.away)) == (1.0, 1.0)
     equal = compared(A, A)
@@ -245,10 +247,10 @@ def test_no_p_without_repeats_or_spread() -> None:
     endless = compared(np.append(A, -np.inf), np.append(B, 1.0))
     assert (endless.p, p_of_ranks(endless.away)) == (1.0, 1.0)
     always = compared(np.zeros(6), np.ones(6))
-    assert (always.p, always.effect) == (0.0, np.inf)
+    assert (always.p, always.effect) == (2.0**-5, np.inf)
     assert bootstrap_interval(always.differences) == (-1.0, -1.0)
     never = compared(np.ones(6), np.zeros(6))
-    assert (never.p, never.effect) == (0.0, -np.inf)
+    assert (never.p, never.effect) == (2.0**-5, -np.inf)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=3, max_size=12))
