@@ -308,7 +308,7 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:
             raise UserError(
                 f"{path}: the labels of task {name} are all {labels[0]:+.0f}; leave the task "
-                "out, or set dataset.options.one_class=keep"
+                "out, or set the option one_class to keep"
             )
     return table
 

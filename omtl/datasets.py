@@ -213,6 +213,7 @@ def from_arrays(
     name: str = "my_data",
     normalise: str = "none",
     bias: bool = False,
+    one_class: str = "refuse",
 ) -> DataSet:
     """Return the data set of arrays, for `omtl.run`, `omtl.compare` and `omtl.board`.
 
@@ -234,6 +235,8 @@ def from_arrays(
         ``X`` is then as given.
     bias : bool
         Whether to add a feature that is always 1.
+    one_class : {"refuse", "keep"}
+        What to do with a task whose labels are all the same.
 
     Raises
     ------
@@ -251,7 +254,7 @@ def from_arrays(
         raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")
     names = np.array(text_of_tasks("task", tasks), dtype=str)
     arrays = {"X": X, "y": _signs(np.asarray(y), name), "task": names}
-    return _of_arrays(name, arrays, normalise, bias)
+    return _of_arrays(name, arrays, normalise, bias, one_class)
 
 
 def from_frame(
@@ -263,6 +266,7 @@ def from_frame(
     name: str = "my_data",
     normalise: str = "none",
     bias: bool = False,
+    one_class: str = "refuse",
 ) -> DataSet:
     """Return the data set of a frame with a row for each example (`from_arrays`).
 
@@ -274,7 +278,7 @@ def from_frame(
         The columns with labels, of two different values, and with the names of tasks.
     features : sequence of str, optional
         The columns with features; by default all others.
-    name, normalise, bias
+    name, normalise, bias, one_class
         As in `from_arrays`.
 
     Raises
@@ -296,7 +300,7 @@ def from_frame(
         "task": np.array(parsed.task),
         "features": np.array(parsed.features, dtype=str),
     }
-    return _of_arrays(name, arrays, normalise, bias)
+    return _of_arrays(name, arrays, normalise, bias, one_class)
 
 
 def _signs(y: np.ndarray, name: str) -> np.ndarray:
@@ -310,7 +314,9 @@ def _signs(y: np.ndarray, name: str) -> np.ndarray:
     return np.where(y == kinds[1], 1, -1)
 
 
-def _of_arrays(name: str, arrays: dict[str, Any], normalise: str, bias: bool) -> DataSet:
+def _of_arrays(
+    name: str, arrays: dict[str, Any], normalise: str, bias: bool, one_class: str
+) -> DataSet:
     """Load arrays as a table; a file of it, named by its hash, is kept in the cache."""
     file = io.BytesIO()
     np.savez(file, **arrays)
@@ -322,7 +328,7 @@ def _of_arrays(name: str, arrays: dict[str, Any], normalise: str, bias: bool) ->
         name=name,
         module="table_file",
         label=name,
-        options=Frozen({"path": str(path.absolute()), "called": name}),
+        options=Frozen({"path": str(path.absolute()), "called": name, "one_class": one_class}),
         normalise=normalise,
         bias=bias,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
+from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
@@ -160,9 +160,9 @@ class Comparison(DisplayedResult):
 
 
 def compare(
+    *given: Any,
     algorithm: Any = None,
-    data: Any = None,
-    *overrides: str,
+    dataset: Any = None,
     against: Any = None,
     also: Sequence[Any] = (),
     metric: str = "error",
@@ -173,12 +173,13 @@ def compare(
 
     Parameters
     ----------
+    *given
+        The algorithm and the data, unless they are given by name, and overrides as on the command
+        line.
     algorithm : str, class or instance
         As in `omtl.run`.
-    data : str, DataSet, DataFrame, or a list of these
+    dataset : str, DataSet, DataFrame, or a list of these
         What to play.
-    *overrides : str
-        Values as on the command line; they may come first and name algorithm and data set.
     against : list of algorithms, optional
         With what to compare; by default the baselines of ``conf/comparison/default.yaml``.
     also : list of algorithms
@@ -209,14 +210,10 @@ def compare(
     (['coml', 'pa', 'majority'], ['win', 'win'])
     """
     metric = known_name("metric", metric, METRICS)
-    if isinstance(data, str) and "=" in data:
-        data, overrides = None, (data, *overrides)
-    if isinstance(algorithm, str) and "=" in algorithm:
-        algorithm, overrides = None, (algorithm, *overrides)
-    given = dict.fromkeys(word.partition("=")[0] for word in overrides)
-    if "selection" not in {*choices, *given}:
+    algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
+    if "selection" not in {*choices, *(word.partition("=")[0] for word in overrides)}:
         choices["selection"] = default_selection(metric)
-    sets = [None] if data is None else data_sets_of(data)
+    sets = [None] if dataset is None else data_sets_of(dataset)
     parts, configs, plans = [], [], []
     for number, one in enumerate(sets, start=1):
         config = composed_run(overrides, {**choices, "algorithm": algorithm, "dataset": one}, grid)

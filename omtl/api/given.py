@@ -28,6 +28,42 @@ ONLINE = ("partial_fit", "learn_one")
 """Methods of another package's classifiers, of which a learner has one."""
 
 
+def told_apart(
+    given: Sequence[Any], algorithm: Any = None, dataset: Any = None
+) -> tuple[Any, Any, list[str]]:
+    """Return the algorithm, the data and the overrides among what is given by position.
+
+    Parameters
+    ----------
+    given : sequence
+        The algorithm, then the data; strings such as ``"repeats=5"`` are overrides, wherever they
+        stand.
+    algorithm, dataset : object
+        What is given by name instead.
+
+    Raises
+    ------
+    UserError
+        If one is given twice, or there is more.
+    """
+    overrides = [one for one in given if isinstance(one, str) and "=" in one]
+    others = [one for one in given if not (isinstance(one, str) and "=" in one)]
+    if len(others) > 2:
+        raise UserError(
+            f"{others[2]!r} follows the algorithm and the data; write an override as NAME=VALUE, "
+            "and several data sets as a list"
+        )
+    words = {name: value for name, _, value in (word.partition("=") for word in overrides)}
+    by_place = dict(zip(("algorithm", "dataset"), others, strict=False))
+    found = {}
+    for name, by_name in (("algorithm", algorithm), ("dataset", dataset)):
+        each = [one for one in (by_place.get(name), by_name, words.get(name)) if one is not None]
+        if len(each) > 1:
+            raise UserError(f"{name} is given twice: {each[0]!r} and {each[1]!r}")
+        found[name] = by_name if by_place.get(name) is None else by_place[name]
+    return found["algorithm"], found["dataset"], overrides
+
+
 def composed_run(
     overrides: Sequence[str], choices: Mapping[str, Any], grid: Grid | None = None
 ) -> ComposedRun:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of
+from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View, as_shown
 from omtl.experiment.composition import parsed, same_on_networks
@@ -128,7 +128,7 @@ def _number(row: Mapping[Any, Any], metric: str) -> str:
 
 
 def run(
-    *overrides: str,
+    *given: Any,
     algorithm: Any = None,
     dataset: Any = None,
     grid: Grid | None = None,
@@ -138,8 +138,9 @@ def run(
 
     Parameters
     ----------
-    *overrides : str
-        Values as on the command line: ``"network.weights=equal"``.
+    *given
+        The algorithm and the data, unless they are given by name, and overrides as on the command
+        line: ``"network.weights=equal"``.
     algorithm : str, class or instance
         The name of a config; a learner, an estimator (``omtl.ROMPGD(eta=0.1)``) or an online
         classifier of scikit-learn or river. A class has the hyper-parameters of its config.
@@ -164,17 +165,17 @@ def run(
     Examples
     --------
     >>> import omtl
-    >>> omtl.run("dataset.options.n_examples=50", algorithm="pa", repeats=2, reading="dom/as_read")
+    >>> small = "dataset.options.n_examples=50"
+    >>> omtl.run("pa", "random_walk", small, repeats=2, reading="dom/as_read")
     PA, Synthetic: error 37.89 ± 0.79% (2 repeats, reading as_read, progressive: {'C': 0.01})
     """
+    algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
     choices |= {"algorithm": algorithm, "dataset": dataset}
-    return Run(
-        {"0": {**play_run(composed_run(overrides, choices, grid)), "overrides": [*overrides]}}
-    )
+    return Run({"0": {**play_run(composed_run(overrides, choices, grid)), "overrides": overrides}})
 
 
 def sweep(
-    *overrides: str,
+    *given: Any,
     algorithm: Any = None,
     dataset: Any = None,
     grid: Grid | None = None,
@@ -184,10 +185,9 @@ def sweep(
 
     Parameters
     ----------
-    *overrides : str
-        As on the command line, where commas separate values: ``"algorithm.eta=0.1,1"``.
-    algorithm, dataset, grid, **choices
-        As in `omtl.run`; each may be a list of several.
+    *given, algorithm, dataset, grid, **choices
+        As in `omtl.run`; each may be a list of several, and commas separate values in overrides:
+        ``"algorithm.eta=0.1,1"``.
 
     Returns
     -------
@@ -203,11 +203,12 @@ def sweep(
     Examples
     --------
     >>> import omtl
-    >>> runs = omtl.sweep(algorithm=["pa", "pm"], dataset="random_walk", repeats=2)
+    >>> runs = omtl.sweep(["pa", "pm"], "random_walk", repeats=2)
     >>> runs.frame["algorithm"].tolist()
     ['pa', 'pm']
     """
     user_folder.find()
+    algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
     named = {"algorithm": algorithm, "dataset": dataset, **choices}
     several = {
         name: value if isinstance(value, list | tuple) else [value]
@@ -223,9 +224,9 @@ def sweep(
     if note := same_on_networks(learners, _swept("network", several, typed)):
         print(f"omtl: {note}", file=sys.stderr)
     records: dict[str, dict[str, Any]] = {}
-    for number, given in enumerate(product(*several.values(), *typed)):
-        chosen = dict(zip(several, given, strict=False))
-        words = [str(word) for word in given[len(several) :]]
+    for number, values in enumerate(product(*several.values(), *typed)):
+        chosen = dict(zip(several, values, strict=False))
+        words = [str(word) for word in values[len(several) :]]
         about = [*(f"{n}={v}" for n, v in chosen.items() if isinstance(v, str | int)), *words]
         records[str(number)] = {**_attempted(words, chosen, grid), "overrides": about}
     failed = [record["failed"] for record in records.values() if "failed" in record]

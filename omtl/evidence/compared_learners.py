@@ -30,13 +30,14 @@ from omtl.evidence.comparisons import (
     interval_of,
 )
 from omtl.experiment.composition import ComposedRun
-from omtl.experiment.config import resolve_jobs
+from omtl.experiment.config import options, resolve_jobs
 from omtl.experiment.playing import learner_class
 from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result, import_fault
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
+from omtl.protocols.record_schema import SCHEMAS
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at
 from omtl.util.errors import UserError
 
@@ -175,12 +176,24 @@ def learner_label(experiment: Experiment) -> str:
     return experiment.algorithm.label + network
 
 
+def protocols_that_measure(metric: Metric) -> list[str]:
+    """Return the names of the package's protocols whose results a metric can be taken from."""
+    specs = [ProtocolSpec.named(name) for name in options("protocol")]
+    return [
+        one.name
+        for one in specs
+        if {*metric.needs} <= SCHEMAS.get(one.module.removeprefix("omtl.protocols."), {}).keys()
+    ]
+
+
 def _numbers(
     experiment: Experiment, results: list[Result], rule: SelectionSpec, metric: Metric
 ) -> dict[str, Any]:
     """Return the numbers of a learner, or why it has none."""
     if not set(metric.needs) <= results[0].arrays.keys():
-        raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}")
+        others = " or ".join(f"protocol={name}" for name in protocols_that_measure(metric))
+        hint = f"; use {others}" if others else ""
+        raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}{hint}")
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
     if lost := sum(diverged_in(results, chosen)):

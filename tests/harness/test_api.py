@@ -103,9 +103,16 @@ def test_a_class_of_this_file_is_compared_on_a_frame(frame: pd.DataFrame) -> Non
 
 def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
     """A fixed instance runs with its own values; strings of Hydra work beside keywords."""
-    one = omtl.run("dataset.options.n_examples=20", algorithm="PM", **SMALL)
-    two = omtl.run("dataset.options.n_examples=20", "algorithm=pm", **SMALL)
+    few = "dataset.options.n_examples=20"
+    one = omtl.run("PM", "opposed_tasks", few, **SMALL)
+    two = omtl.run(few, "algorithm=pm", dataset="opposed_tasks", **SMALL)
     assert one.frame["error"].tolist() == two.frame["error"].tolist()
+    assert (
+        omtl.compare(
+            "pm", few, dataset="opposed_tasks", against=["pa"], **SMALL
+        ).config.dataset.name
+        == "opposed_tasks"
+    )
     data = datasets.from_frame(frame, label="ill", task="clinic")
     fixed = omtl.run(algorithm=omtl.PassiveAggressive(C=0.01), dataset=data, **SMALL)
     assert fixed.record["params"][0]["C"] == 0.01
@@ -219,6 +226,10 @@ def test_what_would_be_compared_with_itself_or_merged_is_refused() -> None:
     """Two data sets of one name, one data set twice, a learner alone, a sweep over nothing."""
     one, other = (datasets.from_arrays(np.eye(4) * k, [1, -1, 1, -1], [*"AABB"]) for k in (1, 2))
     for make, why in [
+        (lambda: omtl.run("pa", one, other), "follows the algorithm and the data"),
+        (lambda: omtl.compare("pa", one, dataset="mhc"), "dataset is given twice"),
+        (lambda: omtl.sweep("pa", one, "algorithm=pm"), "algorithm is given twice"),
+        (lambda: omtl.compare("pa", one, against=["pm"], metric="auc"), "use .*protocol=heldout"),
         (lambda: omtl.compare("pa", [one, other], against=["pm"]), "two .* called my_data"),
         (lambda: omtl.compare("pa", ["mhc", "MHC"], against=["pm"]), "two .* called mhc"),
         (lambda: omtl.sweep(algorithm="pa", dataset=[one, other]), "two .* called my_data"),
