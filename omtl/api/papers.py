@@ -19,6 +19,7 @@ from omtl.tables.plan import describe, descriptions
 from omtl.util import user_folder
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import added_module, extension_of
+from omtl.util.screen import plural
 from omtl.util.user_folder import module_in, own_folder
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ KINDS = {
     "selections": "selection",
     "searches": "search",
     "parallels": "parallel",
+    "boards": "board",
 }
 """What can be named, each with its config group; the first two are files of the papers."""
 
@@ -75,7 +77,8 @@ class Paper(DisplayedResult):
         """Its tables and figures, with their titles."""
         rows = [["table", name, describe("table", name).title] for name in self.tables]
         rows += [["figure", name, describe("figure", name).title] for name in self.figures]
-        return View(["", "id", "title"], rows, f"{self.name}: {len(self.questions)} open questions")
+        title = f"{self.name}: {plural(len(self.questions), 'open question')}"
+        return View(["", "id", "title"], rows, title)
 
 
 def paper(name: str) -> Paper:

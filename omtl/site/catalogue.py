@@ -231,7 +231,8 @@ def badges(
     questions : mapping
         Its open questions; one whose option sets a grid means that the paper leaves it open.
     """
-    program = read_yaml(paper_file(paper, "paper.yaml")).get("program")
+    about = paper_file(paper, "paper.yaml")  # which a paper of one's own need not have
+    program = read_yaml(about).get("program") if about.exists() else None
     yield Badge("program", OPEN if program else CLOSED, program or "none was found")
     columns = {column.dataset: column.kind for table in tables for column in table.columns}
     real = [name for name in columns if not DataSetSpec.named(name).is_synthetic]

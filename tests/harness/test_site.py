@@ -16,6 +16,7 @@ import pytest
 from omtl.commands._main import main
 from omtl.site import text
 from omtl.site.build import build
+from omtl.site.catalogue import badges
 from omtl.site.sources import Sources
 from omtl.tables.cells import cell_names_in, planned
 from omtl.tables.plan import descriptions
@@ -164,6 +165,10 @@ def test_the_atlas_has_all_compared_cells_and_leads_to_them(
     for row in rows:
         assert row["anchor"] in taken_apart[f"table-{row['table']}.html"].ids
         assert row["low"] <= row["delta"] <= row["high"]
+
+
+def test_a_paper_of_ones_own_need_not_name_a_program() -> None:
+    assert next(badges("smith2020", [], {})).why == "none was found"
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
