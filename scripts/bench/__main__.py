@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from omtl.util.host import host
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import markdown_table, write_csv
-from scripts.bench import estimators, learners, waits
+from scripts.bench import estimators, learners, scale, waits
 from scripts.bench.turns import QUICK, Effort, as_frame
 
 PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Effort], Iterator[dict[str, Any]]]] = {
     "similarities": learners.similarities,
     "grids": learners.grids,
     "scheduling": waits.scheduling,
+    "scale": scale.scale,
 }
 
 
@@ -37,6 +38,8 @@ def ratios(frame: pd.DataFrame) -> pd.DataFrame:
     Where there is only the limit to compare with, the sizes are columns, and the ratio is how many
     times as long as the limit ours takes.
     """
+    if "mib" in frame:
+        return scale.exponents(frame)
     if "contender" not in frame:
         return frame
     if set(frame["contender"]) == {"ours", "limit"}:
