@@ -106,7 +106,9 @@ def random_walk_weights(
     rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
 ) -> np.ndarray:
     """Draw the true weights of `random_walk`, shape (n_tasks, n_features)."""
-    return walk(rng, n_tasks, n_features, step_std("random_walk: increment_is", increment, increment_is))
+    return walk(
+        rng, n_tasks, n_features, step_std("random_walk: increment_is", increment, increment_is)
+    )
 
 
 def outlier_walk(
