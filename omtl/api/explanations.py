@@ -107,19 +107,26 @@ def explain(
     >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
     'match'
     """
-    request = request_for(**given)
-    claims = _claims_by(name)
-    if cell.casefold() in claims:
-        return Explanation(explain_claim(claims[cell.casefold()], request.reading))
-    known = known_name("table", name, descriptions("table"))
+    request, known = request_for(**given), _known_id(name)
+    claims = _claims_by(known)
+    if cell.casefold() in claims or known in descriptions("figure"):
+        claim = claims[known_name(f"claim of {known}", cell, claims)]
+        return Explanation(explain_claim(claim, request.reading))
     return Explanation(explain_cell(known, cell, request, full))
 
 
 def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
-    """Return the names of a table's cells, then the ids of the claims that it decides."""
-    known = known_name("table", name, descriptions("table"))
-    cells = planned(known, request_for(**given))
-    return [*cell_names_in(cells), *_claims_by(known)]
+    """Return the names of a table's cells, then the ids of the claims that it decides.
+
+    A figure has claims only.
+    """
+    request, known = request_for(**given), _known_id(name)
+    is_table = known in descriptions("table")
+    return [*(cell_names_in(planned(known, request)) if is_table else ()), *_claims_by(known)]
+
+
+def _known_id(name: str) -> str:
+    return known_name("table or figure", name, [*descriptions("table"), *descriptions("figure")])
 
 
 def _claims_by(name: str) -> dict[str, pd.Series]:
@@ -127,7 +134,7 @@ def _claims_by(name: str) -> dict[str, pd.Series]:
     from omtl.results import claims
 
     ledger = claims()
-    rows = ledger[ledger["decided_by"] == name.casefold()]
+    rows = ledger[ledger["decided_by"] == name]
     return {str(row["claim"]): row for _, row in rows.iterrows()}
 
 

@@ -69,6 +69,8 @@ def make_board(
     UserError
         If no two learners have numbers.
     """
+    if len(board.entrants) < 2:
+        raise UserError("a board needs at least two learners; `omtl run` plays one")
     store = store or Store.default()
     outcome = board.play(store, parallel)
     found = board_cells(board, store, outcome)

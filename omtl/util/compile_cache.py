@@ -175,7 +175,8 @@ def own_home() -> Path | None:
 
 def kept_in(home: Path) -> list[str]:
     """Return what compiled code is of, in any version: the modules of learners and recorders."""
-    return sorted({folder.name.rpartition("-")[0] for folder in home.iterdir()} - {""})
+    named = [folder.name.rpartition("-")[0].split("-") for folder in home.iterdir()]
+    return sorted({module for modules in named for module in modules} - {"", "__main__"})
 
 
 def remove_unused(home: Path) -> None:
