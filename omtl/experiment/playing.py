@@ -97,11 +97,18 @@ def load_prepared(
 
 
 def _prepared(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> PreparedData:
-    tasks = load_tasks(dataset, seed, draw)
-    if is_reduced:
-        source = prepared_data(tasks)
-    else:
-        source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+    try:
+        tasks = load_tasks(dataset, seed, draw)
+        if is_reduced:
+            source = prepared_data(tasks)
+        else:
+            source = PreparedData(tasks, square_norms(tasks.X), tasks.sha256)
+    except MemoryError as fault:
+        raise UserError(
+            f"dataset {dataset.name}: it does not fit into the memory, where experiments hold all "
+            "examples; take fewer, or learn from one batch after the other with an estimator "
+            "(docs/library.md)"
+        ) from fault
     if dataset.normalise in SCALES:
         source = replace(source, scale=dataset.normalise, constant=dataset.bias)
     return source
