@@ -1,8 +1,9 @@
 """A user's own table: one row per example, with its label, its task and its features.
 
 The file is CSV, Parquet, svmlight (the task is the ``qid``) or NumPy arrays (``.npz`` with ``X``,
-``y`` and ``task``). Nothing in it is ever executed: pickled arrays are refused. Its hash is part of
-every result, so a changed file gives new results.
+``y`` and ``task``; in place of a sparse ``X`` the arrays of `scipy.sparse.save_npz`). Nothing in it
+is ever executed: pickled arrays are refused. Its hash is part of every result, so a changed file
+gives new results.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from data_fetchers._columns import (
 from data_fetchers._shared import checked_choices
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import Tasks, in_given_order
+from omtl.data.validation import sound_rows
 from omtl.util.archives import read_arrays
 from omtl.util.errors import UserError
 from omtl.util.user_folder import own_folder
@@ -40,6 +42,9 @@ LICENCE = "the user's own"
 
 ARRAYS = ("X", "y", "task")
 """The arrays in a file of NumPy arrays."""
+
+OF_SPARSE = ("data", "indices", "indptr", "shape")
+"""Those in place of a sparse X, in rows (CSR), called as SciPy calls them."""
 
 
 @dataclass(frozen=True)
@@ -233,10 +238,12 @@ def _npz(path: Path, options: Options) -> ParsedTable:
     if options.features:
         raise UserError("features of arrays have no names; leave dataset.options.features out")
     arrays = read_arrays(path)
-    lacking = [name for name in ARRAYS if name not in arrays]
+    there = {*arrays, *(["X"] if arrays.keys() >= {*OF_SPARSE} else [])}
+    lacking = [name for name in ARRAYS if name not in there]
     if lacking:
         raise UserError(f"no array {lacking[0]!r}; there are {some(list(arrays))}")
-    X, y, tasks = (arrays[name] for name in ARRAYS)
+    X = arrays["X"] if "X" in arrays else _sparse(*(arrays[name] for name in OF_SPARSE))
+    y, tasks = arrays["y"], arrays["task"]
     if X.ndim != 2 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
         raise UserError(f"X must be a matrix of numbers, and is {X.dtype} of shape {X.shape}")
     for name, array in (("y", y), ("task", tasks)):
@@ -244,6 +251,16 @@ def _npz(path: Path, options: Options) -> ParsedTable:
             raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
     features = _feature_names(arrays, X.shape[1])
     return ParsedTable(X, y.tolist(), text_of_tasks("task", tasks), features)
+
+
+def _sparse(
+    values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray
+) -> sparse.csr_array:
+    """Return a sparse matrix of its arrays, which nobody has checked."""
+    try:
+        return sound_rows(sparse.csr_array((values, indices, indptr), shape=tuple(shape.tolist())))
+    except (ValueError, TypeError, OverflowError) as fault:
+        raise UserError(f"its sparse X is malformed ({fault})") from fault
 
 
 def _feature_names(arrays: Mapping[str, np.ndarray], n_features: int) -> Sequence[str] | range:

@@ -20,6 +20,7 @@ import pandas as pd
 from scipy import sparse
 
 from data_fetchers._columns import parsed_frame, text_of_tasks
+from data_fetchers.table_file import OF_SPARSE
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.playing import load_tasks
@@ -221,7 +222,7 @@ def from_arrays(
 
     Parameters
     ----------
-    X : array-like of shape (n_examples, n_features)
+    X : array-like or sparse matrix of shape (n_examples, n_features)
         Numbers.
     y : array-like of shape (n_examples,)
         Two different labels; the greater one is positive.
@@ -248,12 +249,15 @@ def from_arrays(
     >>> from_arrays([[0.5, 1.0], [2.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 0], list("aabb"))
     <DataSet my_data: 4 examples, 2 features, 2 tasks>
     """
-    X = np.asarray(X.toarray() if sparse.issparse(X) else X)
+    features = {"X": np.asarray(X)}
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X)
+        features = {name: np.asarray(getattr(rows, name)) for name in OF_SPARSE}
     tasks = np.asarray(task, dtype=object)  # not text: there 7 and "7" would be one task
     if tasks.ndim != 1:
         raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")
     names = np.array(text_of_tasks("task", tasks), dtype=str)
-    arrays = {"X": X, "y": _signs(np.asarray(y), name), "task": names}
+    arrays = {**features, "y": _signs(np.asarray(y), name), "task": names}
     return _of_arrays(name, arrays, normalise, bias, one_class)
 
 

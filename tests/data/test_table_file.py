@@ -188,7 +188,7 @@ def test_notes_name_features_that_lose_digits(n: int, tmp_path: Path) -> None:
     assert tasks.X[0, 2] == 2**53 - 1
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "svmlight", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "svmlight", "npz", "sparse.npz"])
 def test_a_table_is_the_same_in_every_form(suffix: str, tmp_path: Path) -> None:
     """Its examples, in the file's order; features are numbered from 1 where they have no names."""
     path = tmp_path / f"a.{suffix}"
@@ -197,6 +197,13 @@ def test_a_table_is_the_same_in_every_form(suffix: str, tmp_path: Path) -> None:
     columns = {"task": task, "label": y, **{str(j + 1): X[:, j] for j in range(3)}}
     if suffix == "npz":
         np.savez(path, X=X, y=y, task=task)
+    elif suffix == "sparse.npz":
+        csr = sparse.csr_array(X)
+        parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+        np.savez(path, shape=csr.shape, y=y, task=task, **parts)
+        np.savez(tmp_path / "b.npz", shape=(4, 2), y=y, task=task, **parts)
+        with pytest.raises(UserError, match="sparse X is malformed .*column 2"):
+            loaded(tmp_path / "b.npz")
     elif suffix == "svmlight":
         dump_svmlight_file(X, y, str(path), zero_based=False, query_id=task)
     elif suffix == "csv":
