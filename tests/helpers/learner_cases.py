@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Generator, Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,16 @@ from scipy import sparse
 import omtl.learners
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, lifelong, rounds
-from omtl.kernel.play import Trace
-from omtl.reference import ReferenceStep, Rounds, Steps, problems
-from omtl.reference.problems import PlayRecord, recorded, traced
+from omtl.reference import ReferenceStep, Rounds, problems
+from omtl.reference.problems import PlayRecord, recorded
 from omtl.reference.transcriptions import rounds_of, steps_of
+from omtl.sklearn.parameters import declared_entries
 
-TOLERANCE = 1e-9
-"""Of scores, relative to the largest of the play."""
+TOLERANCE = 1e-8
+"""Of scores, relative to the largest of the play; rounding adds up over factors of the weights."""
 
-WIDE_TOLERANCE = 1e-8
-"""The same where rounding adds up over factors of the weights (ROM, OSMTL)."""
-
+GROWN = 1e60
+"""Scores larger than this, of learners whose steps grow without bound, are not compared."""
 
 THOROUGH = thorough(30)
 
@@ -39,14 +39,9 @@ class Case(problems.Case):
         """The same problem in sparse rows."""
         return self.with_rows(sparse.csr_array(self.tasks.X))
 
-    @property
-    def compiled_for(self) -> list[Case]:
-        """The problem in dense and in sparse rows, but not in what is compiled for it alone.
-
-        Beside sparse rows, matrices of a single row or column have another type than others.
-        """
-        narrow = 1 in (len(self.tasks.names), self.tasks.X.shape[1], self.mixing.shape[0])
-        return [self] if narrow else [self, self.sparse]
+    def in_layout(self, layout: str) -> Case:
+        """Return the same problem in dense or in sparse rows."""
+        return self.sparse if layout == "sparse" else self
 
     @property
     def given(self) -> Rounds:
@@ -54,18 +49,7 @@ class Case(problems.Case):
         return rounds_of(self.tasks, self.stream)
 
 
-def oracle_steps(learner: Any, case: Case) -> Steps:
-    """Return the oracle's steps for a learner of the package."""
-    return steps_of(learner, case.given, case.shape)
-
-
-def compare(
-    learner: Any,
-    case: Case,
-    plain: bool = True,
-    tolerance: float = TOLERANCE,
-    grown: float | None = None,
-) -> Any:
+def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = True) -> Any:
     """Assert that all ways of playing a case agree with the oracle; return what that returns.
 
     They are compared up to the first decision that rounding could turn (none in most cases).
@@ -74,62 +58,33 @@ def compare(
     ----------
     learner : NamedTuple
     case : Case
+    layout : {"dense", "sparse"}, optional
+        The rows for which it is compiled; as `LAYOUTS` has it if left out.
     plain : bool
-        Whether to compare the plain Python loop too.
-    tolerance : float
-        Of scores, relative to the largest of the play.
-    grown : float, optional
-        Scores larger than this are not compared.
+        Whether to compare the plain Python loop too, on both kinds of rows.
     """
     with np.errstate(all="ignore"):
-        steps, value = finished(oracle_steps(learner, case))
+        steps, value = finished(steps_of(learner, case.given, case.shape))
     expected = np.array([step.score for step in steps])
     size = np.maximum.accumulate(np.maximum(1.0, np.abs(expected)))
-    for compiled in (True, False) if plain else (True,):
-        for this in case.compiled_for if compiled else (case, case.sparse):
-            with np.errstate(all="ignore"):
-                got = recorded(learner, this, compiled)
-                # What is counted does not depend on the rows: it is compiled for dense ones alone.
-                counted = this is case or not compiled
-                trace = traced(learner, this, compiled) if counted else None
-            if trace and (grown is None or np.all(np.abs(got.scores) < grown)):
-                assert_trace_is_of(trace, got, this)
-            for e, step in enumerate(steps):
-                if grown is not None and not size[e] < grown:
-                    break
-                assert abs(got.scores[e] - step.score) <= tolerance * size[e], (
-                    f"event {e}: score {got.scores[e]!r}, oracle {step.score!r} "
-                    f"({'compiled' if compiled else 'plain'})"
-                )
-                if step.gap <= tolerance * size[e]:
-                    break
-                if np.any(case.tasks.X[case.stream.example[e]]):  # empty rows: see their own test
-                    assert got.fired[e] == step.fired, f"event {e}: learns {got.fired[e]}"
-            else:
-                sure = np.abs(expected) > tolerance * size
-                y = case.tasks.y[case.stream.example]
-                wrong = ~(y * expected > 0.0)
-                if trace and (sure.all() or np.all(got.scores[~sure] == 0.0)):
-                    k = case.tasks.task[case.stream.example]
-                    mistakes = np.bincount(k[wrong], minlength=case.shape.n_tasks)
-                    np.testing.assert_array_equal(trace.mistakes, mistakes)
+    layout = layout or LAYOUTS[type(learner)]
+    narrow = 1 in (len(case.tasks.names), case.tasks.X.shape[1])
+    # Sparse rows' matrices of a single row or column have another type: it is not compiled too.
+    ways = [] if narrow and layout == "sparse" else [(layout, True)]
+    ways += [("dense", False), ("sparse", False)] if plain else []
+    for way in ways:
+        with np.errstate(all="ignore"):
+            got = recorded(learner, case.in_layout(way[0]), way[1])
+        for e, step in enumerate(steps):
+            if not size[e] < GROWN:
+                break
+            close = abs(got.scores[e] - step.score) <= TOLERANCE * size[e]
+            assert close, f"event {e}: score {got.scores[e]!r}, oracle {step.score!r} ({way})"
+            if step.gap <= TOLERANCE * size[e]:
+                break
+            if np.any(case.tasks.X[case.stream.example[e]]):  # empty rows: see their own test
+                assert got.fired[e] == step.fired, f"event {e}: learns {got.fired[e]} ({way})"
     return value
-
-
-def assert_trace_is_of(trace: Trace, got: PlayRecord, case: Case) -> None:
-    """Assert that a trace says what the recorded scores say."""
-    i = case.stream.example
-    y, k = case.tasks.y[i], case.tasks.task[i]
-    n_tasks = len(case.tasks.names)
-    wrong = ~(y * got.scores > 0.0)
-    np.testing.assert_array_equal(trace.mistakes, np.bincount(k[wrong], minlength=n_tasks))
-    np.testing.assert_array_equal(trace.updates, np.bincount(k[got.fired], minlength=n_tasks))
-    ends = case.stream.start[case.stream.checkpoint]
-    loss = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, 1.0 - y * got.scores))])
-    mistakes = np.concatenate([[0], np.cumsum(wrong)])
-    np.testing.assert_array_equal(trace.checkpoint_mistakes, mistakes[ends])
-    np.testing.assert_allclose(trace.checkpoint_loss, loss[ends], rtol=1e-9)
-    assert trace.diverged[0] == np.sum(~np.isfinite(got.scores))
 
 
 @st.composite
@@ -243,25 +198,18 @@ def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float)
     return Tasks(X, y, task, tuple(f"task {k}" for k in range(m)))
 
 
-STAND_INS = {"eta": 0.3, "b": 2.0, "alpha": 0.4, "mu": 0.3, "C": 0.8, "margin": 1.0}
-"""Hyper-parameters of learners that need some; 0.5 for names that are not listed."""
-
-
 def learner_classes() -> list[type]:
     """Return every learner of the package: the tuples with `score` and `update` in its modules."""
-    found = []
-    for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners."):
-        module = importlib.import_module(info.name)
-        found += [
-            each
-            for _, each in inspect.getmembers(module, inspect.isclass)
-            if each.__module__ == module.__name__
-            and issubclass(each, tuple)
-            and hasattr(each, "_fields")
-            and hasattr(each, "score")
-            and hasattr(each, "update")
-        ]
-    return found
+    names = [info.name for info in pkgutil.walk_packages(omtl.learners.__path__, "omtl.learners.")]
+    return [
+        each
+        for module in map(importlib.import_module, names)
+        for each in vars(module).values()
+        if inspect.isclass(each)
+        and each.__module__ == module.__name__
+        and issubclass(each, tuple)
+        and {"_fields", "score", "update"} <= {*dir(each)}
+    ]
 
 
 def variants() -> Iterator[Any]:
@@ -270,21 +218,22 @@ def variants() -> Iterator[Any]:
     The references are compared in all combinations.
     """
     for each in learner_classes():
-        switches = [
-            name for name in each._fields if each._field_defaults.get(name) in (True, False)
-        ]
-        switches = [name for name in switches if isinstance(each._field_defaults[name], bool)]
-        needed = {
-            name: STAND_INS.get(name, 0.5)
-            for name in each._fields
-            if name not in each._field_defaults
-        }
+        switches = [name for name, one in each._field_defaults.items() if isinstance(one, bool)]
+        needed = declared_entries()[each.__name__].defaults
         on = [(), *((name,) for name in switches), tuple(switches)]
         for names in dict.fromkeys(on):
             yield each(**needed, **{name: name in names for name in switches})
 
 
 VARIANTS = list(variants())
+
+LAYOUTS = dict(zip(learner_classes(), cycle(("dense", "sparse")), strict=False))
+"""For which rows each learner is compiled in most tests; the plain loop has both."""
+
+
+def played(learner: Any, case: Case) -> PlayRecord:
+    """Return what a learner does, compiled, on the rows for which it is compiled anyway."""
+    return recorded(learner, case.in_layout(LAYOUTS[type(learner)]))
 
 
 def life(sizes: tuple[int, ...], n_features: int = 4) -> Case:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from learner_cases import LAYOUTS, Case, played
 from miniature import a_rule, small
-from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
@@ -27,7 +27,7 @@ from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
-from omtl.reference.problems import Case, recorded
+from omtl.reference.problems import recorded
 from omtl.util.errors import UserError
 
 STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]
@@ -52,15 +52,15 @@ def integers(seed: int = 0, labels: str = "learnable") -> Case:
     return Case(tasks, stream, mixing_matrix(4))
 
 
-def mistakes(learner: Any, case: Case, zero: float = 0.0) -> np.ndarray:
-    """Return a learner's mistakes by checkpoint and task: the same compiled and not."""
-    examples = examples_of(case.tasks)
-    compiled, plain = (
-        play(learner, examples, case.stream, case.shape, compiled=how, zero=zero)[0]
-        for how in (True, False)
-    )
-    np.testing.assert_array_equal(compiled.checkpoint_by_task, plain.checkpoint_by_task)
-    return compiled.checkpoint_by_task
+def mistakes(learner: Any, case: Case) -> np.ndarray:
+    """Return in which rounds a learner errs: the same ones compiled and not."""
+    y = case.tasks.y[case.stream.example]
+    layout = "sparse" if case.shape.sparse else "dense"
+    ways = (False, True) if layout == LAYOUTS[type(learner)] else (False,)
+    plain, *compiled = (~(y * recorded(learner, case, how).scores > 0.0) for how in ways)
+    for wrong in compiled:
+        np.testing.assert_array_equal(wrong, plain)
+    return plain
 
 
 def in_columns(case: Case, order: np.ndarray) -> Case:
@@ -101,15 +101,14 @@ EXACT = {
 def test_neither_layout_nor_order_of_summation_changes_a_mistake(learner: Any) -> None:
     for seed in range(5):
         case = integers(seed)
-        ties = np.count_nonzero(recorded(learner, case).scores == 0.0)
+        ties = np.count_nonzero(played(learner, case).scores == 0.0)
         assert ties > 3  # or there is nothing that rounding could break
         expected = mistakes(learner, case)
         rng = np.random.default_rng(seed)
         for order in (np.arange(12)[::-1], rng.permutation(12), rng.permutation(12)):
             other = in_columns(case, order)
             np.testing.assert_array_equal(mistakes(learner, other), expected)
-            in_sparse = other.with_rows(sparse.csr_array(other.tasks.X))
-            np.testing.assert_array_equal(mistakes(learner, in_sparse), expected)
+            np.testing.assert_array_equal(mistakes(learner, other.sparse), expected)
 
 
 SAME = {
@@ -127,19 +126,21 @@ SAME = {
 def test_learners_that_are_equal_on_paper_make_equal_mistakes(learner: Any, other: Any) -> None:
     for seed in range(5):
         case = integers(seed)
-        for this in (case, case.with_rows(sparse.csr_array(case.tasks.X))):
+        for this in (case, case.sparse):
             np.testing.assert_array_equal(mistakes(learner, this), mistakes(other, this))
 
 
-@pytest.mark.parametrize("learner", [Perceptron(0.1), MultiPerceptron(2.0), PassiveAggressive(1.0)])
-def test_what_a_score_of_zero_predicts(learner: Any) -> None:
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_a_score_of_zero_predicts(compiled: bool) -> None:
     """With labels turned round, zero as +1 costs what zero as −1 did."""
     case = integers(labels="random")
     turned = case.with_labels(-case.tasks.y)
     for one, other in (("positive", "negative"), ("negative", "positive"), ("mistake", "mistake")):
-        np.testing.assert_array_equal(
-            mistakes(learner, case, ZERO_SCORES[one]), mistakes(learner, turned, ZERO_SCORES[other])
+        found, expected = (
+            play(Perceptron(0.1), examples_of(of.tasks), of.stream, of.shape, compiled, zero=zero)
+            for of, zero in ((case, ZERO_SCORES[one]), (turned, ZERO_SCORES[other]))
         )
+        np.testing.assert_array_equal(found[0].checkpoint_by_task, expected[0].checkpoint_by_task)
 
 
 def test_zero_scores_are_of_the_protocol() -> None:
