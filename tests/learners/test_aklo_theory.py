@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -125,6 +125,12 @@ def faced(draw: st.DrawFn) -> Task:
     return Task(X, y, past, shares, draw(powers(-2.0, 2.0)))
 
 
+def measured(learner: AKLO, case: Case, compiled: bool = False) -> Any:
+    """Return what the protocol measures of a life."""
+    examples = examples_of(case.tasks)
+    return accumulation.measure_accumulation(learner, examples, case.stream, case.shape, compiled)
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize(
@@ -137,9 +143,7 @@ def test_measured_is_that_of_a_plain_transcription(
     dense = life((12, 20, 17, 9))
     case = dense.in_layout(layout)
     learner = AKLO(0.05, doubling=not known, clip=1 if each else 0)
-    got = accumulation.measure_accumulation(
-        learner, examples_of(case.tasks), case.stream, case.shape, compiled=compiled
-    )
+    got = measured(learner, case, compiled)
     trace, _ = play(learner, examples_of(case.tasks), case.stream, case.shape, compiled=False)
     np.testing.assert_array_equal(got.mistakes, trace.mistakes)
     met = dense.tasks.task[dense.stream.example]
@@ -268,9 +272,7 @@ def test_theorem_1_fails_where_the_sum_is_clipped(each: bool) -> None:
     now = np.tile([1.0, -2990.0], (N, 1)), np.ones(N)
     case = one_life([right, strong, now])
     learner = AKLO(lam, alpha_last=1.0, clip=1 if each else 0)
-    got = accumulation.measure_accumulation(
-        learner, examples_of(case.tasks), case.stream, case.shape
-    )
+    got = measured(learner, case)
     base = got.weighed_errors[2, :2].min()
     printed = base + aklo.base_regret_printed(got.shares[2], 2)
     assert printed < 0.5 * N
@@ -365,9 +367,7 @@ def test_theorem_2_fails_for_one_example() -> None:
     lam = aklo.theorem_lam(1, radius=99.0, largest_norm=1.0, known=False)
     one = np.ones((1, 1))
     case = one_life([(one, np.ones(1)), (one, -np.ones(1)), (one, np.ones(1))])
-    got = accumulation.measure_accumulation(
-        AKLO(lam, doubling=True, clip=1), examples_of(case.tasks), case.stream, case.shape
-    )
+    got = measured(AKLO(lam, doubling=True, clip=1), case)
     base = got.weighed_errors[2, :2].min()
     assert got.mistakes[2] == 1
     assert base + aklo.base_regret_printed(got.shares[2], 2, known=False) < 0.001

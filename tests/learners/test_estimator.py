@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
-from omtl.sklearn import ROMPGD, PassiveAggressive, progressive_validation
+from omtl.sklearn import PassiveAggressive, progressive_validation
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries
@@ -28,7 +27,7 @@ COMPILED = [
     ("PassiveAggressive", "dense"),
     ("PassiveAggressive", "sparse"),
     ("ROMPGD-outliers", "sparse"),
-    ("DA", "dense"),
+    ("NS", "dense"),
     ("AKLO-sample", "dense"),
 ]
 """One that looks at rows once, one that lists them, one that looks back, one that draws."""
@@ -146,34 +145,6 @@ def test_coefficients_are_the_weights(name: str, layout: str) -> None:
     assert np.any(W != 0.0)
 
 
-@pytest.mark.parametrize("as_lists", [False, True])
-def test_a_stream_that_does_not_begin_leaves_the_last_one(as_lists: bool) -> None:
-    """Rows of other lengths would leave the old weights' memory, in compiled code unnoticed."""
-    rng = np.random.default_rng(0)
-    X, wide, y = rng.normal(size=(6, 3)), rng.normal(size=(6, 50)), np.array([0, 1] * 3)
-    task = np.array([0, 1, 2] * 2)
-    model = ROMPGD().fit(X, y, task)
-    before = model.decision_function(X, task)
-    more = wide.tolist() if as_lists else wide
-    with pytest.raises(ValueError, match="one class or none"):
-        model.begin(50, [1])
-    with pytest.raises(ValueError, match="task 2 was not declared"):
-        model.fit(more, y, task, tasks=[0, 1])
-    with pytest.raises(ValueError, match="eta=-1 must be"):
-        model.set_params(eta=-1).fit(more, y, task)
-    with pytest.raises(ValueError, match="50 features"):
-        model.decision_function(wide, task)
-    np.testing.assert_array_equal(model.decision_function(X, task), before)
-
-
-def test_nan_is_no_task() -> None:
-    """A missing label would be a task of its own."""
-    X, y = np.ones((2, 3)), np.array([0, 1])
-    for task in (np.array([1.0, np.nan]), ["a", float("nan")], ["a", None]):
-        with pytest.raises(ValueError, match="a label is NaN"):
-            ROMPGD().fit(X, y, task)
-
-
 @pytest.mark.parametrize(
     "task",
     [
@@ -199,15 +170,11 @@ def test_tasks_and_labels_are_told_apart_whatever_their_type(task: Any) -> None:
     assert model.predict(np.eye(4)[::-1], task=listed).tolist() == [0, 0, 0, 0]
 
 
-N, D = 2500, 37
-
-
-def examples(is_sparse: bool) -> tuple[Any, np.ndarray, np.ndarray]:
+def examples(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return examples of two tasks."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.4)
-    y = np.where(X @ rng.normal(size=D) > 0.0, 1, -1)
-    return sparse.csr_array(X) if is_sparse else X, y, np.arange(N) % 2
+    X = rng.normal(size=(n, 37)) * (rng.random((n, 37)) < 0.4)
+    return X, np.where(X @ rng.normal(size=37) > 0.0, 1, -1), np.arange(n) % 2
 
 
 def learnt(model: MultiTaskClassifier) -> np.ndarray:
@@ -215,40 +182,21 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
     return arrays_of(model._state)["w"]
 
 
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_any_form_of_the_same_examples_gives_the_same_bits(
-    is_sparse: bool, index: type, tmp_path: Path
-) -> None:
-    """Whatever the labels are, and in parts; also from a file mapped into memory."""
-    X, y, task = examples(is_sparse)
-    if is_sparse:
-        X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), X.shape)
-    quick = PassiveAggressive().fit(X, y, task)
-    parts = PassiveAggressive().partial_fit(X[:2], y[:2], task[:2], classes=[-1, 1], tasks=[0, 1])
-    parts.partial_fit(X[2:], y[2:], task[2:])
-    labels = np.where(y > 0, "yes", "no")  # not taken as they are
-    np.testing.assert_array_equal(learnt(PassiveAggressive().fit(X, labels, task)), learnt(quick))
-    np.testing.assert_array_equal(learnt(parts), learnt(quick))
-    if not is_sparse:
-        np.save(tmp_path / "X.npy", X)
-        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-        np.testing.assert_array_equal(
-            learnt(PassiveAggressive().fit(mapped, y, task)), learnt(quick)
-        )
-    one = PassiveAggressive().begin(D, [-1, 1], [0, 1], sparse=is_sparse)
-    for i in range(50):
-        one.learn_one(X[[i]] if is_sparse else X[i], y[i], task[i])
-    first = PassiveAggressive().partial_fit(X[:50], y[:50], task[:50])
-    np.testing.assert_array_equal(learnt(one), learnt(first))
-    again = pickle.loads(pickle.dumps(one))
-    again.learn_one(X[[50]] if is_sparse else X[50], y[50], task[50])
-    assert (learnt(again) != learnt(one)).any()
+def test_any_form_of_the_same_examples_gives_the_same_bits(tmp_path: Path) -> None:
+    """From a file mapped into memory; of sparse rows, whatever the type of their indices."""
+    X, y, task = examples(300)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    rows = sparse.csr_array(X)
+    long = (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64))
+    for one, other in ((X, mapped), (rows, sparse.csr_array(long, X.shape))):
+        expected = learnt(PassiveAggressive().fit(one, y, task))
+        np.testing.assert_array_equal(learnt(PassiveAggressive().fit(other, y, task)), expected)
 
 
 def test_rows_of_32_bits_are_learnt_from_block_by_block() -> None:
     """As the same numbers in 64 bits are: more than one block of them, in one call and in two."""
-    X, y, task = (np.concatenate([part] * 8) for part in examples(is_sparse=False))
+    X, y, task = examples(20_000)
     assert X.size > BLOCK
     few = X.astype(np.float32)
     few.flags.writeable = False
@@ -261,9 +209,8 @@ def test_rows_of_32_bits_are_learnt_from_block_by_block() -> None:
 
 def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:
     """A column, every second number, a row of a matrix: compiled code reads adjacent numbers."""
-    X, y, _ = examples(is_sparse=False)
-    model = PassiveAggressive().begin(D, [-1, 1])
-    plain = PassiveAggressive().begin(D, [-1, 1])
+    X, y, _ = examples(20)
+    model, plain = (PassiveAggressive().begin(37, [-1, 1]) for _ in range(2))
     for i in range(20):
         x = X[i].copy()
         every_second = np.repeat(x, 2)[::2]

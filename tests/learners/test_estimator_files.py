@@ -156,6 +156,16 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "contains infinity": lambda m: m.fit(sparse.csr_array(with_last(X, np.inf)), Y, TASK),
     r"shape \(5,\), but PassiveAggressive is expecting 6": lambda m: m.learn_one([0] * 5, 1, 0),
     "X has 5 features": lambda m: m.predict(X[:, :5], TASK),
+    "X has 7 features, but PassiveAggressive is expecting 6": (
+        lambda m: m.decision_function(np.ones((1, 7)), [0])
+    ),
+    # A stream that does not begin leaves the last one, whose rows have another length.
+    "task 3 was not declared": lambda m: m.fit(np.ones((120, 50)), Y, TASK, tasks=range(3)),
+    "C=-2 must be positive": lambda m: m.set_params(C=-2).fit(np.ones((120, 50)), Y, TASK),
+    "classes must be|one class or none": lambda m: m.begin(50, [1]),
+    "a label is NaN": lambda m: m.fit(X, Y, with_last(TASK, np.nan)),
+    "NaN or None, which names no task": lambda m: m.partial_fit(X[:1], Y[:1], [None]),
+    "task 8 was not declared": lambda m: m.predict(X[:1], [8]),
     r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": (
         lambda m: m.predict_one(X[0], "x")
     ),

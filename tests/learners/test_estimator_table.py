@@ -31,6 +31,8 @@ from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries, sections_of
 from omtl.util.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("slowly")
+
 
 def test_every_online_learner_has_an_estimator() -> None:
     """The table, the rules and the names of `omtl.sklearn` are the same."""
@@ -66,7 +68,6 @@ def assert_checks_pass(model: MultiTaskClassifier, failing: dict[str, str]) -> N
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("name", declared_entries())
 def test_scikit_learn_checks(name: str) -> None:
     """scikit-learn's own suite, of every estimator at its defaults."""
@@ -80,7 +81,6 @@ CITATION = re.compile(r"\.\. \[\d\] .+\. \".+\"\. .+, (19|20)\d\d\. https://\S+"
 """Matches authors, title, venue, year and link."""
 
 
-@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("name", declared_entries())
 def test_help_has_all_parts(name: str) -> None:
     """Objective and update as formulas, cost, and numpydoc's sections; the example runs."""
@@ -118,7 +118,6 @@ def test_search_and_cross_validation_route_the_task() -> None:
     )
 
 
-@pytest.mark.usefixtures("slowly")
 def test_a_network_is_a_parameter() -> None:
     """By name, by the options of `mixing_matrix`, by weights; nodes where they are not tasks."""
     X, y, task = blobs()

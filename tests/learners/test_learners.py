@@ -226,16 +226,14 @@ def test_exponential(n: int) -> None:
 def test_active_learning_asks_for_some_labels(learner: Any) -> None:
     """And for less where scores are great; what it does not ask for teaches nothing."""
     case = problem((200, 200, 200), n_features=10)
-    examples = examples_of(case.tasks)
+    active = learner._replace(active=True)
     asked = []
     for size in (1.0, 10.0):
-        larger = case.with_rows(size * case.tasks.X)
-        trace, state = play(
-            learner._replace(active=True), examples_of(larger.tasks), larger.stream, larger.shape
-        )
+        examples = examples_of(case.with_rows(size * case.tasks.X).tasks)
+        trace, state = play(active, examples, case.stream, case.shape, False)
         assert np.all(trace.updates <= state.asked)
         assert np.all(trace.updates <= trace.mistakes)
         asked.append(state.asked.sum())
     assert 600 > asked[0] > asked[1] > 0
-    assert findings(learner._replace(active=True), state)["asked"].sum() == asked[1]
-    assert findings(learner, play(learner, examples, case.stream, case.shape)[1]) == {}
+    assert findings(active, state)["asked"].sum() == asked[1]
+    assert findings(learner, play(learner, examples, case.stream, case.shape, False)[1]) == {}

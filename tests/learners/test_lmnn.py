@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -15,7 +13,6 @@ from omtl.metric_learning.descent import Solution
 from omtl.util.errors import UserError
 
 
-@dataclass(frozen=True)
 class Problem:
     """A small problem, every triple of it written out.
 
@@ -23,73 +20,41 @@ class Problem:
     ----------
     X : ndarray of shape (n_examples, n_features)
     y, task : ndarray of shape (n_examples,)
-    n_tasks, n_neighbors : int
-    mu, gamma, gamma0 : float
+    n_tasks : int
+    learner : MTLMNN
     """
 
-    X: np.ndarray
-    y: np.ndarray
-    task: np.ndarray
-    n_tasks: int
-    n_neighbors: int
-    mu: float
-    gamma: float
-    gamma0: float
-
-    def targets(self) -> list[tuple[int, int]]:
-        """Return the pairs of an example and a target neighbour."""
-        pairs = []
-        for i, x in enumerate(self.X):
-            own = [
-                j
-                for j in range(len(self.X))
-                if j != i and self.y[j] == self.y[i] and self.task[j] == self.task[i]
-            ]
-            own.sort(key=lambda j: float(np.sum((x - self.X[j]) ** 2)))
-            pairs += [(i, j) for j in own[: self.n_neighbors]]
-        return pairs
-
-    def triples(self) -> list[tuple[int, int, int]]:
-        """Return the triples of an example, a target neighbour, and one of another class."""
-        return [
-            (i, j, other)
-            for i, j in self.targets()
-            for other in range(len(self.X))
-            if self.y[other] != self.y[i] and self.task[other] == self.task[i]
-        ]
-
-    def outer(self, i: int, j: int) -> np.ndarray:
-        """Return (x_i - x_j)(x_i - x_j)ᵀ."""
-        difference = self.X[i] - self.X[j]
-        return np.outer(difference, difference)
-
-    def metrics(self, parts: np.ndarray) -> np.ndarray:
-        """Return the tasks' metrics; `parts` are M_0, M_1, ..."""
-        return parts[0] + parts[1:]
+    def __init__(
+        self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int, learner: MTLMNN
+    ) -> None:
+        self.data, self.learner = (X, y, task, n_tasks), learner
+        self.pull = np.zeros((n_tasks, X.shape[1], X.shape[1]))
+        push, self.task_of = [], []
+        squares = np.sum((X[:, None] - X) ** 2, axis=2)
+        for i, t in enumerate(task):
+            like = np.flatnonzero((y == y[i]) & (task == t) & (np.arange(y.size) != i))
+            for j in like[np.argsort(squares[i, like])[: learner.n_neighbors]]:
+                near = np.outer(X[i] - X[j], X[i] - X[j])
+                self.pull[t] += (1.0 - learner.mu) * near
+                for other in np.flatnonzero((y != y[i]) & (task == t)):
+                    push.append(near - np.outer(X[i] - X[other], X[i] - X[other]))
+                    self.task_of.append(t)
+        self.push = np.array(push)
 
     def cost(self, parts: np.ndarray) -> float:
-        """Return the regulariser."""
-        away = parts[0] - np.eye(self.X.shape[1])
-        return float(self.gamma0 * np.sum(away**2) + self.gamma * np.sum(parts[1:] ** 2))
+        """Return the regulariser; `parts` are M_0, M_1, ..."""
+        away = parts[0] - np.eye(parts.shape[1])
+        gammas = self.learner.gamma0, self.learner.gamma
+        return float(gammas[0] * np.sum(away**2) + gammas[1] * np.sum(parts[1:] ** 2))
+
+    def distances(self, parts: np.ndarray) -> np.ndarray:
+        """Return 1 plus the distance to the target less that to the other, of each triple."""
+        return 1.0 + np.sum(self.push * (parts[0] + parts[1:])[self.task_of], axis=(1, 2))
 
     def objective(self, parts: np.ndarray) -> float:
-        """Return the objective, the sum of all its terms one by one."""
-        metrics = self.metrics(parts)
-
-        def distance(i: int, j: int) -> float:
-            return float(np.sum(self.outer(i, j) * metrics[self.task[i]]))
-
-        total = self.cost(parts)
-        for i, j in self.targets():
-            total += (1.0 - self.mu) * distance(i, j)
-        for i, j, other in self.triples():
-            total += self.mu * max(0.0, 1.0 + distance(i, j) - distance(i, other))
-        return total
-
-    def best_parts(self, linear: np.ndarray) -> np.ndarray:
-        """Return the parts of the least cost plus the losses ⟨linear_t, M_0 + M_t⟩."""
-        first = in_cone(np.eye(self.X.shape[1]) - linear.sum(axis=0) / (2.0 * self.gamma0))
-        return np.stack([first, *(in_cone(-g / (2.0 * self.gamma)) for g in linear)])
+        """Return the objective."""
+        hinges = self.learner.mu * np.maximum(0.0, self.distances(parts)).sum()
+        return self.cost(parts) + np.sum(self.pull * (parts[0] + parts[1:])) + float(hinges)
 
     def bound(self) -> float:
         """Return the Lagrangian dual's maximum, a lower bound on the objective of any metrics.
@@ -97,33 +62,33 @@ class Problem:
         It has a multiplier from 0 to mu for each triple's hinge. For given multipliers the losses
         are linear in the metrics, and the best parts are projections onto the cone.
         """
-        triples = self.triples()
-        shape = (self.n_tasks, self.X.shape[1], self.X.shape[1])
-        pull = np.zeros(shape)
-        for i, j in self.targets():
-            pull[self.task[i]] += (1.0 - self.mu) * self.outer(i, j)
-        push = np.array([self.outer(i, j) - self.outer(i, other) for i, j, other in triples])
-        task_of = np.array([self.task[i] for i, _, _ in triples])
 
         def minus_dual(multiplier: np.ndarray) -> tuple[float, np.ndarray]:
-            linear = pull.copy()
-            for t in range(self.n_tasks):
-                linear[t] += np.tensordot(multiplier[task_of == t], push[task_of == t], axes=1)
-            parts = self.best_parts(linear)
-            metrics = self.metrics(parts)
-            value = multiplier.sum() + self.cost(parts) + np.sum(linear * metrics)
-            slope = 1.0 + np.sum(push * metrics[task_of], axis=(1, 2))
-            return -float(value), -slope
+            linear = self.pull.copy()
+            np.add.at(linear, self.task_of, multiplier[:, None, None] * self.push)
+            first = np.eye(linear.shape[1]) - linear.sum(axis=0) / (2.0 * self.learner.gamma0)
+            parts = np.stack([*map(in_cone, [first, *(-linear / (2.0 * self.learner.gamma))])])
+            slope = self.distances(parts)
+            value = self.cost(parts) + np.sum(self.pull * (parts[0] + parts[1:]))
+            return -float(value + multiplier @ slope), -slope
 
         found = minimize(
             minus_dual,
-            np.full(len(triples), 0.5 * self.mu),
+            np.full(len(self.push), 0.5 * self.learner.mu),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0.0, self.mu)] * len(triples),
+            bounds=[(0.0, self.learner.mu)] * len(self.push),
             options={"maxiter": 5000, "maxfun": 10000, "ftol": 1e-14, "gtol": 1e-9},
         )
         return -float(found.fun)
+
+    def solved(self) -> Solution:
+        """Return the learner's solution, which must be within `CLOSE` of the bound."""
+        solution = self.learner.solve(*self.data)
+        assert solution.objective == pytest.approx(self.objective(solution.parts), rel=1e-10)
+        bound = self.bound()
+        assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
+        return solution
 
 
 def in_cone(matrix: np.ndarray) -> np.ndarray:
@@ -159,35 +124,20 @@ def two_tasks(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return X, y, np.repeat([0, 1], n)
 
 
-def solved(problem: Problem, tol: float = TOL) -> Solution:
-    """Return the learner's solution of an oracle's problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    tol : float
-    """
-    p = problem
-    learner = MTLMNN(p.gamma, p.gamma0, p.n_neighbors, p.mu, tol=tol)
-    return learner.solve(p.X, p.y, p.task, p.n_tasks)
-
-
 @pytest.mark.parametrize("n_tasks", [1, 2])
 @pytest.mark.parametrize(
-    ("seed", "n_neighbors", "mu", "gamma", "gamma0"),
-    [(1, 2, 0.5, 1.0, 1.0), (2, 1, 0.8, 0.1, 3.0), (3, 1, 0.3, 5.0, 2.0)],
+    ("seed", "learner"),
+    [
+        (1, MTLMNN(1.0, 1.0, 2, 0.5, tol=TOL)),
+        (2, MTLMNN(0.1, 3.0, 1, 0.8, tol=TOL)),
+        (3, MTLMNN(5.0, 2.0, 1, 0.3, tol=TOL)),
+    ],
 )
-def test_the_objective_is_the_minimum(
-    n_tasks: int, seed: int, n_neighbors: int, mu: float, gamma: float, gamma0: float
-) -> None:
+def test_the_objective_is_the_minimum(n_tasks: int, seed: int, learner: MTLMNN) -> None:
     X, y, task = two_tasks(seed)
-    problem = Problem(X, y, task % n_tasks, n_tasks, n_neighbors, mu, gamma, gamma0)
-    solution = solved(problem)
+    solution = Problem(X, y, task % n_tasks, n_tasks, learner).solved()
     assert solution.converged
-    assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
-    np.testing.assert_allclose(solution.metrics, problem.metrics(solution.parts))
-    bound = problem.bound()
-    assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
+    np.testing.assert_allclose(solution.metrics, solution.parts[0] + solution.parts[1:])
     for matrix in (*solution.parts, *solution.metrics):
         np.testing.assert_array_equal(matrix, matrix.T)
         assert np.linalg.eigvalsh(matrix).min() > -1e-9
@@ -199,14 +149,10 @@ def test_more_features_than_examples(n: int, dense: int, monkeypatch: pytest.Mon
     for module in (descent, quadratic_forms):
         monkeypatch.setattr(module, "DENSE", dense)
     monkeypatch.setattr(quadratic_forms, "BLOCK", 2)
-    rng = np.random.default_rng(n)
-    y, task = np.arange(2 * n) % 2, np.repeat([0, 1], n)
-    problem = Problem(rng.normal(size=(2 * n, 6)), y, task, 2, 1, 0.5, 1.0, 1.0)
-    solution = solved(problem)
+    X = np.random.default_rng(n).normal(size=(2 * n, 6))
+    learner = MTLMNN(1.0, 1.0, 1, 0.5, tol=TOL)
+    solution = Problem(X, np.arange(2 * n) % 2, np.repeat([0, 1], n), 2, learner).solved()
     assert solution.parts.shape == (3, 6, 6)
-    assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
-    bound = problem.bound()
-    assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + CLOSE)
 
 
 def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +160,8 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     X, y, task = two_tasks(8, n=30)
     X = 5.0 * X
     monkeypatch.setattr(descent, "SEARCH_EVERY", 40)
-    solution = MTLMNN(0.1, 0.1, 2, tol=TOL).solve(X, y, task, 2)
-    problem = Problem(X, y, task, 2, 2, 0.5, 0.1, 0.1)
+    learner = MTLMNN(0.1, 0.1, 2, tol=TOL)
+    solution, problem = learner.solve(X, y, task, 2), Problem(X, y, task, 2, learner)
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
 
 

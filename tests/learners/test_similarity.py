@@ -143,22 +143,17 @@ def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
     n_tasks, d = 3, 4
     X, triplets, draws = a_problem(seed, n_tasks, d)
     rows = [(X[a], X[i], X[j], y) for a, i, j, y, _ in zip(*triplets, strict=True)]
+    one = triplets._replace(task=np.zeros_like(triplets.task))
     for given_rows in (X, sparse.csr_array(X)):
-        scores, _, _, matrices = learnt(OSTRSL(C), given_rows, triplets, draws, n_tasks)
-        for k in range(n_tasks):
-            mine = np.flatnonzero(triplets.task == k)
-            rounds, W = oracle.oasis([rows[i] for i in mine], d, C)
-            size = max(1.0, max(abs(r.p) for r in rounds))
-            np.testing.assert_allclose(
-                scores[mine], [r.p for r in rounds], rtol=0, atol=1e-9 * size
-            )
-            np.testing.assert_allclose(matrices[k], W, rtol=0, atol=1e-8 * np.abs(W).max())
-        one = triplets._replace(task=np.zeros_like(triplets.task))
-        scores, _, _, matrices = learnt(OGRSL(C), given_rows, one, draws, 1)
-        rounds, W = oracle.oasis(rows, d, C)
-        size = max(1.0, max(abs(r.p) for r in rounds))
-        np.testing.assert_allclose(scores, [r.p for r in rounds], rtol=0, atol=1e-9 * size)
-        np.testing.assert_allclose(matrices[0], W, rtol=0, atol=1e-8 * np.abs(W).max())
+        for learner, given_triplets, many in ((OSTRSL(C), triplets, n_tasks), (OGRSL(C), one, 1)):
+            scores, _, _, matrices = learnt(learner, given_rows, given_triplets, draws, many)
+            for k in range(many):
+                mine = np.flatnonzero(given_triplets.task == k)
+                rounds, W = oracle.oasis([rows[i] for i in mine], d, C)
+                expected = np.array([r.p for r in rounds])
+                close = 1e-9 * max(1.0, np.abs(expected).max())
+                np.testing.assert_allclose(scores[mine], expected, rtol=0, atol=close)
+                np.testing.assert_allclose(matrices[k], W, rtol=0, atol=1e-8 * np.abs(W).max())
 
 
 CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)

@@ -15,7 +15,6 @@ from omtl.data.streams import Classes
 from omtl.experiment.config import load_option
 from omtl.learners.similarity import OMTRSL
 from omtl.learners.untrained import Untrained
-from omtl.measures import ranking
 from omtl.measures.ranking import quality, top
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import fold_parts, play_grid
@@ -105,45 +104,26 @@ def test_metrics_rank_by_product_or_distance() -> None:
         by_task = []
         for k in range(3):
             own = test[tasks.task[test] == k]
-            X, label = tasks.X[own], tasks.label[own]
-            right = []
-            for i, x in enumerate(X):
-                near = (
-                    X @ metric.M @ x
-                    if kind == "product"
-                    else [-(x - other) @ metric.M @ (x - other) for other in X]
-                )
-                order = [j for j in np.argsort(-np.asarray(near)) if j != i]
-                right.append(label[order[:10]] == label[i])
-            by_task.append(np.mean(right, axis=0))
+            near = tasks.X[own] @ metric.M @ tasks.X[own].T
+            if kind == "distance":
+                near = 2.0 * near - np.diag(near)
+            np.fill_diagonal(near, -np.inf)
+            order = np.argsort(-near, axis=1)[:, :10]
+            label = tasks.label[own]
+            by_task.append(np.mean(label[order] == label[:, None], axis=0))
         expected = 100.0 * np.cumsum(np.mean(by_task, axis=0)) / np.arange(1, 11)
         np.testing.assert_allclose(arrays["precision"][0], expected, rtol=1e-9, err_msg=kind)
         assert "mistakes" not in arrays
 
 
-def of(values: np.ndarray, label: list[int], n_ranks: int, **options: object) -> ranking.Quality:
-    """Return the quality of a ranking by a matrix of similarities."""
-    return quality(lambda part: values[part], np.array(label), n_ranks, **options)
-
-
-def ranked_as(hits: list[int]) -> tuple[np.ndarray, list[int]]:
-    """Return similarities and classes such that the first query's ranking has these hits.
-
-    All other queries are of classes of their own, which nothing is relevant to.
-    """
-    n = len(hits) + 1
-    values = np.zeros((n, n))
-    values[0] = [9.0, *np.arange(n - 1, 0, -1.0)]
-    return values, [0, *(0 if hit else 10 + j for j, hit in enumerate(hits))]
-
-
 def test_normalisers() -> None:
     """Divided by k, mAP@k of one relevant example at rank 1 falls with k; by min(k, 1) it stays."""
-    values, label = ranked_as([1, 0, 0])
+    values, label = np.zeros((4, 4)), np.array([0, 0, 11, 12])
+    values[0] = [9.0, 3.0, 2.0, 1.0]
     # Queries 0 and 1 have each other; all is tied for query 1, whose first rank then is query 0.
     for normaliser, one in (("relevant", [1, 1, 1]), ("length", [1, 1 / 2, 1 / 3])):
-        found = of(values, label, 3, normaliser=normaliser).average_precision
-        np.testing.assert_allclose(found, 2 * np.array(one) / 4)
+        found = quality(lambda part: values[part], label, 3, normaliser=normaliser)
+        np.testing.assert_allclose(found.average_precision, 2 * np.array(one) / 4)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.booleans())

@@ -15,7 +15,7 @@ from environments import python
 from estimator_cases import blobs
 from sklearn.base import clone
 
-from omtl.sklearn import AKLO, AROW, COML, PassiveAggressive
+from omtl.sklearn import AKLO, COML, PassiveAggressive
 from omtl.util.paths import ROOT
 
 SURROUNDINGS = {
@@ -69,7 +69,7 @@ def test_all_learn_the_same_bits_on_other_versions_of_python() -> None:
         assert learnt([], interpreter) == expected, interpreter
 
 
-MODELS = [PassiveAggressive(), AROW(), COML(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
+MODELS = [PassiveAggressive(), COML(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -91,10 +91,10 @@ def test_threads_get_the_same_bits(model: PassiveAggressive) -> None:
 SHARED = """
 import sys, threading
 import numpy as np
-from omtl.sklearn import AROW, PassiveAggressive
+from omtl.sklearn import COML, PassiveAggressive
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(40, 6)), np.tile([-1, 1], 20)
-for model in (PassiveAggressive(), AROW()):
+for model in (PassiveAggressive(), COML()):
     def learn(number):
         for i in range(60):
             try:
@@ -111,12 +111,12 @@ print("alive")
 FORKED = """
 import os, sys
 import numpy as np
-from omtl.sklearn import AROW, COML
+from omtl.sklearn import COML, PassiveAggressive
 rng = np.random.default_rng(0)
 X, y, task = rng.normal(size=(40, 6)), np.tile([-1, 1], 20), np.arange(40) // 2 % 4
 def bits():
     return b"".join(kind().fit(X, y, task).decision_function(X, task).tobytes()
-                    for kind in (AROW, COML))
+                    for kind in (PassiveAggressive, COML))
 ours = bits()
 for _ in range(3):
     read, write = os.pipe()
