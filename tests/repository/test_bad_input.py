@@ -12,23 +12,16 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from environments import command_names
 
 import data_fetchers
 from omtl.commands import _main
-from omtl.experiment.composition import GROUPS
-from omtl.experiment.config import options
-from omtl.experiment.readings import questions
-from omtl.measures.metrics import METRICS
-from omtl.tables.plan import descriptions
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.status import WRONG_USE
@@ -116,23 +109,6 @@ def _contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
-NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    **{group: partial(options, group) for group in GROUPS},
-    "table": lambda: descriptions("table"),
-    "figure": lambda: descriptions("figure"),
-    "command": command_names,
-    "fetched": data_fetchers.data_set_names,
-    "question": lambda: questions("dom"),
-    "metric": lambda: METRICS,
-}
-"""What gives the names that there are at present, by what they are names of."""
-
-
-def _expected(says: str) -> str:
-    """Return the sentence, with the names that there are at present."""
-    return re.sub(r"<every (\w+)>", lambda found: ", ".join(NAMES[found[1]]()), says.strip())
-
-
 NAMED = r"'[^'\s]+'|--[a-z-]+|[\w/<>]+\.(?:csv|json|npz|parquet|py|svmlight|txt|yaml)\b"
 """What a sentence must name: quoted values, options and files."""
 
@@ -140,7 +116,7 @@ NAMED = r"'[^'\s]+'|--[a-z-]+|[\w/<>]+\.(?:csv|json|npz|parquet|py|svmlight|txt|
 def _names_the_same(printed: str, says: str) -> None:
     """Check that a message is one sentence that names all that the expected one names."""
     assert "\n" not in printed
-    lacking = [each for each in re.findall(NAMED, _expected(says)) if each not in printed]
+    lacking = [each for each in re.findall(NAMED, says) if each not in printed]
     assert not lacking, f"{printed!r} does not name {lacking}"
 
 

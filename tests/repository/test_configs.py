@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from miniature import SMALL_WALK, small
+from miniature import SMALL_WALK
 
 from omtl.evidence.claims import claims_of
 from omtl.experiment.composition import composed
 from omtl.experiment.config import options, paper_file
 from omtl.experiment.descriptions import FILES, READINGS, TableDescription, schema_of_file
-from omtl.experiment.playing import compute, hyper_parameters, learner_class, new_learner
+from omtl.experiment.playing import hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import TABLE, Reading, check_questions, questions
 from omtl.experiment.schema import read_yaml, thawed, typed
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
@@ -30,11 +31,6 @@ from omtl.util.paths import EXPERIMENTS, ROOT
 
 TABLES = sorted(descriptions("table"))
 PAPERS = sorted(path.parent.name for path in EXPERIMENTS.glob("*/readings.yaml"))
-ONLINE = [
-    name
-    for name in options("algorithm")
-    if hasattr(learner_class(AlgorithmSpec.named(name).learner), "update")
-]
 
 
 def test_every_algorithm_has_a_learner_at_each_point() -> None:
@@ -51,15 +47,6 @@ def test_the_papers_that_a_config_cites_are_references_of_its_estimator() -> Non
         made = ESTIMATORS.get(spec.learner.rpartition(".")[2])
         if made is not None and made.rules is learner_class(spec.learner):
             assert set(spec.cites) <= set(made.entry.cites), spec.name
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("algorithm", ONLINE)
-def test_every_algorithm_runs(algorithm: str) -> None:
-    """In miniature, with its whole grid; on a ring if it uses a network."""
-    result = compute(small(algorithm).unit(0, 0))
-    assert result.arrays["examples"].tolist() == [SMALL_WALK["n_examples"]] * 4
-    assert (result.arrays["mistakes"] <= SMALL_WALK["n_examples"]).all()
 
 
 @pytest.mark.parametrize(
@@ -113,6 +100,30 @@ def test_answers_change_what_they_name(paper: str) -> None:
     for reading, supports in READINGS.items():
         answers = Reading.of(paper, reading).answers
         assert {asked[one].support.get(answer) for one, answer in answers.items()} <= set(supports)
+
+
+LABELS = [
+    # s in N(0, s I) is a deviation.
+    ("contradicts", "dom.increment=std rom.increment=std rom.outlier=std aklo.spread=std"),
+    # A perceptron learns from margins, with a tuned step.
+    ("contradicts", "dom.perceptron=hinge rom.perceptron=hinge rom.real_perceptron=hinge"),
+    ("contradicts", "rom.multi_perceptron=hinge rom.real_multi_perceptron=hinge"),
+    # Passive-aggressive is PA-I.
+    ("ambiguous", "dom.passive_aggressive=pa1 rom.passive_aggressive=pa1"),
+    # Runs shuffle the data, but each has its own draw.
+    ("contradicts", "dom.draw=each_run rom.draw=each_run"),
+    # Standard errors are printed, and are deviations.
+    ("contradicts", "osmtl.plus_minus=std amtl.plus_minus=std"),
+    # One setting for all tasks is the one whose worst task is best.
+    ("contrived", "rom.tuned_for=worst_task rom.tuned_for=worst_task_but_pgd"),
+]
+"""The labels of notations that papers share, with all answers that take them so."""
+
+
+@pytest.mark.parametrize(("label", "answers"), LABELS)
+def test_a_notation_has_one_label_in_all_papers(label: str, answers: str) -> None:
+    for paper, question, option in re.findall(r"(\w+)\.(\w+)=(\w+)", answers):
+        assert questions(paper)[question].support[option] == label, (paper, question)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -6,7 +6,6 @@ the number of its well-formed twin: no traceback, no hang, no wrong number witho
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -89,33 +88,13 @@ def _mutated(content: bytes, rng: Rng) -> bytes:
     return bytes(changed)
 
 
-def _repacked(content: bytes, rng: Rng) -> bytes:
-    """Return an archive of arrays, whole as such, of which one array is another."""
-    with np.load(io.BytesIO(content)) as stored:
-        found = {name: stored[name] for name in stored.files}
-    name = str(rng.choice(list(found)))
-    array = found[name]
-    if array.dtype.kind in "iuf" and array.size:
-        array.flat[int(rng.integers(array.size))] += 10 ** int(rng.integers(1, 18))
-    elif array.dtype.kind == "U":
-        text = str(array)
-        place = int(rng.integers(len(text)))
-        found[name] = np.array(text[:place] + str(rng.choice(list('0"{]-x'))) + text[place + 1 :])
-    else:
-        del found[name]
-    out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **found)
-    return out.getvalue()
-
-
 def models(rng: Rng, folder: Path) -> None:
-    """Files of models, damaged or made up."""
+    """Files of models, damaged."""
     X, task = rng.standard_normal((N, D)), np.arange(N) % 3
     learner = [PassiveAggressive(C=1.0), AKLO(), ROMRDA()][int(rng.integers(3))].fit(X, Y, task)
     path = folder / "model.npz"
     learner.save(path)
-    change = _mutated if rng.random() < 0.6 else _repacked
-    path.write_bytes(change(path.read_bytes(), rng))
+    path.write_bytes(_mutated(path.read_bytes(), rng))
     same(load(path).decision_function(X, task), learner.decision_function(X, task))
 
 
@@ -174,13 +153,20 @@ REFUSALS: dict[str, type[Exception]] = {"csr": ValueError}
 """The exceptions that refuse malformed input, where these are not `UserError`."""
 
 
+FEW = 10
 MANY = pytest.param(2000, marks=[pytest.mark.deep, pytest.mark.timeout(3600)])
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n_cases", [10, MANY])
+@pytest.mark.parametrize("n_cases", [FEW, MANY])
 @pytest.mark.parametrize("kind", KINDS)
-def test_malformed_input_is_refused_or_taken_right(kind: str, n_cases: int) -> None:
+def test_malformed_input_is_refused_or_taken_right(
+    kind: str, n_cases: int, request: pytest.FixtureRequest
+) -> None:
+    """A few are learnt from in plain Python, the many in compiled code."""
+    if n_cases == FEW:
+        request.getfixturevalue("slowly")
+
     @thorough(n_cases)
     @given(seed=st.integers(0, 2**32))
     def attempt(seed: int) -> None:

@@ -128,18 +128,13 @@ def test_what_is_imported_is_declared() -> None:
         name_of(line) for extra, lines in requirements().items() for line in lines if extra != "dev"
     }
     came_with = packages_distributions()
-    undeclared = {}
-    for path in (
-        path for folder in ("omtl", "data_fetchers") for path in (ROOT / folder).rglob("*.py")
-    ):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                names = [str(node.module)]
-            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
-                of = {name_of(one) for one in came_with.get(name, [name])}
-                if name not in ("omtl", "data_fetchers") and not of & declared:
-                    undeclared[name] = path.relative_to(ROOT).as_posix()
+    undeclared = {
+        name: path
+        for path in MODULES
+        for name in {one.partition(".")[0] for one in imported(path)} - sys.stdlib_module_names
+        if name not in ("omtl", "data_fetchers")
+        and not {name_of(one) for one in came_with.get(name, [name])} & declared
+    }
     assert undeclared == {}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 import zipfile
@@ -61,13 +60,6 @@ def outside(installed: Path, cache: Path, also: Path | None = None) -> dict[str,
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMTL_", "NUMBA_"))}
     path = os.pathsep.join(str(path) for path in (also, installed) if path)
     return kept | {"PYTHONPATH": path, "XDG_CACHE_HOME": str(cache), "OMTL_OFFLINE": "1"}
-
-
-def command(line: str) -> str:
-    """Return a command line without its comment and without where its output goes."""
-    words = shlex.split(line, comments=True)
-    end = next((at for at, word in enumerate(words) if word in ("|", ">")), len(words))
-    return shlex.join(words[:end])
 
 
 def python(installed: Path, here: Path, *words: str, also: Path | None = None) -> environments.Done:
