@@ -222,6 +222,6 @@ def test_a_name_belongs_to_one_provider(installed: Path) -> None:
 def test_a_broken_extension_is_named(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do."""
     point = EntryPoint("odd", value, providers.ENTRY_POINTS)
-    monkeypatch.setattr(providers, "entry_points", lambda group: [point])  # noqa: ARG005
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])  # noqa: ARG005
     with pytest.raises(UserError, match=r"extension 'odd' names '.*'; install it again|not an"):
         providers.extensions.__wrapped__()
