@@ -202,7 +202,7 @@ def test_a_table_is_the_same_in_every_form(suffix: str, tmp_path: Path) -> None:
         parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
         np.savez(path, shape=csr.shape, y=y, task=task, **parts)
         np.savez(tmp_path / "b.npz", shape=(4, 2), y=y, task=task, **parts)
-        with pytest.raises(UserError, match="sparse X is malformed .*column 2"):
+        with pytest.raises(UserError, match=r"sparse X is malformed .*column 2"):
             loaded(tmp_path / "b.npz")
     elif suffix == "svmlight":
         dump_svmlight_file(X, y, str(path), zero_based=False, query_id=task)
