@@ -299,13 +299,15 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
         raise UserError(f"{path}: it has no row")
     if X.shape[1] == 0:
         raise UserError(f"{path}: it has no feature")
-    is_finite = np.isfinite(X.data if isinstance(X, sparse.csr_array) else X)
+    with np.errstate(over="ignore"):
+        values = X.data if isinstance(X, sparse.csr_array) else X
+        is_finite = np.isfinite(np.square(values, dtype=np.float64))
     if not is_finite.all():
         at = int(np.argmin(is_finite))
         row = X.tocoo().row[at] if isinstance(X, sparse.csr_array) else at // X.shape[1]
         raise UserError(
-            f"{path}: row {row + 1} has a feature that is missing, NaN or infinite; leave the row "
-            "out, or fill it in"
+            f"{path}: row {row + 1} has a feature that is missing, NaN or infinite, or whose "
+            "square is; leave the row out, or fill it in"
         )
     y = _signs(path, parsed.label, options.labels)
     names = checked_choices(path, "tasks", _asked(path, options.tasks), _in_order(parsed.task))

@@ -216,7 +216,7 @@ def from_arrays(
     bias: bool = False,
     one_class: str = "refuse",
 ) -> DataSet:
-    """Return the data set of arrays, for `omtl.run`, `omtl.compare` and `omtl.board`.
+    """Return the data set of arrays, for `omtl.run`, `omtl.sweep` and `omtl.compare`.
 
     The arrays are copied to a file in the package's cache, from which worker processes read them.
 
@@ -249,7 +249,10 @@ def from_arrays(
     >>> from_arrays([[0.5, 1.0], [2.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 0], list("aabb"))
     <DataSet my_data: 4 examples, 2 features, 2 tasks>
     """
-    features = {"X": np.asarray(X)}
+    try:
+        features = {"X": np.asarray(X)}
+    except ValueError as fault:
+        raise UserError(f"{name}: X must be a matrix of numbers ({fault})") from fault
     if sparse.issparse(X):
         rows = sparse.csr_array(X)
         features = {name: np.asarray(getattr(rows, name)) for name in OF_SPARSE}

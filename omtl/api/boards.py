@@ -103,8 +103,8 @@ class Board(DisplayedResult):
 
 
 def planned_board(
-    learners: Sequence[str] = (),
-    data: Sequence[str] = (),
+    learners: str | Sequence[str] = (),
+    data: str | Sequence[str] = (),
     *,
     repeats: int | None = None,
     seed: int = 0,
@@ -121,19 +121,23 @@ def planned_board(
     if repeats is not None:
         refuse_unfit("repeats", repeats, POSITIVE)
     refuse_unfit("seed", seed, NOT_NEGATIVE)
-    known = {group: options(group) for group in ("algorithm", "dataset", "board")}
+
+    def listed(group: str, given: str | Sequence[str]) -> tuple[str, ...]:
+        several = [given] if isinstance(given, str) else given
+        return tuple(known_name(group, one, options(group)) for one in several)
+
     return BoardPlan(
-        board=known_name("board", board, known["board"]),
-        learners=tuple(known_name("algorithm", one, known["algorithm"]) for one in learners),
-        data=tuple(known_name("dataset", one, known["dataset"]) for one in data),
+        board=known_name("board", board, options("board")),
+        learners=listed("algorithm", learners),
+        data=listed("dataset", data),
         repeats=repeats,
         seed=seed,
     )
 
 
 def board(
-    learners: Sequence[str] = (),
-    data: Sequence[str] = (),
+    learners: str | Sequence[str] = (),
+    data: str | Sequence[str] = (),
     *,
     repeats: int | None = None,
     seed: int = 0,
@@ -145,8 +149,9 @@ def board(
 
     Parameters
     ----------
-    learners, data : sequence of str
-        Names of algorithms and data sets; none means all.
+    learners, data : str or sequence of str
+        Names of algorithms and data sets; none means all. Those of your own need a config
+        (`omtl new`); `omtl.compare` takes classes and frames.
     repeats : int, optional
         By default as many as the board's config says.
     seed : int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from omtl.experiment.schema import choose
+from omtl.util.errors import UserError
 
 
 def known_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -22,8 +23,10 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     Raises
     ------
     UserError
-        If there is none, with the closest known names.
+        If there is none, with the closest known names, or it is no text.
     """
+    if not isinstance(name, str):
+        raise UserError(f"{what}: {name!r} must be a name")
     names = list(known)
     alike = [one for one in names if one.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else choose(what, name, names)

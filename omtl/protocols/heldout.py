@@ -227,7 +227,9 @@ def play_parts(
         for part in rest:
             other, its_state = play(learner, part.examples, part.stream, part.shape)
             scores, its_wild = scores_of(learner, its_state, part)
-            validated.append(np.nanmean(validates(scores, part)))
+            found_here = validates(scores, part)  # NaN where a task has one class only
+            known = found_here[~np.isnan(found_here)]
+            validated.append(known.mean() if known.size else np.nan)
             wild += its_wild + int(other.diverged[0])
         if validated:
             record["validation"] = np.mean(validated)

@@ -214,6 +214,9 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
             datasets.from_frame(frame, **change)
     with pytest.raises(UserError, match=r"^patients: .* y is of shape"):
         datasets.from_arrays(np.eye(4), [1, -1], ["A"] * 4, name="patients")
+    for X, why in (([[1.0], [1.0, 2.0]], "a matrix of numbers"), (np.eye(2) * 1e200, "square")):
+        with pytest.raises(UserError, match=why):
+            datasets.from_arrays(X, [1, -1], ["A"] * 2)
     with pytest.raises(UserError, match="'age' is there twice"):
         datasets.from_frame(pd.concat([frame, frame["age"]], axis=1), label="ill", task="clinic")
     with pytest.raises(UserError, match="not a learner"):
@@ -226,6 +229,8 @@ def test_what_would_be_compared_with_itself_or_merged_is_refused() -> None:
     """Two data sets of one name, one data set twice, a learner alone, a sweep over nothing."""
     one, other = (datasets.from_arrays(np.eye(4) * k, [1, -1, 1, -1], [*"AABB"]) for k in (1, 2))
     for make, why in [
+        (lambda: omtl.board(["pa", "pm"], [one]), "must be a name"),
+        (lambda: omtl.board("pa", "mhc"), "at least two learners"),
         (lambda: omtl.run("pa", one, other), "follows the algorithm and the data"),
         (lambda: omtl.compare("pa", one, dataset="mhc"), "dataset is given twice"),
         (lambda: omtl.sweep("pa", one, "algorithm=pm"), "algorithm is given twice"),
