@@ -88,6 +88,7 @@ def code_of(module: str) -> Code:
 def _code_of(module: str, own_folder: Path | None) -> Code:
     digest = hashlib.sha256()
     seen: set[str] = set()
+    asked: set[str] = set()
     others: set[str] = set()
     waiting = [module]
     path_kept = _cache()
@@ -95,16 +96,18 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     n_known = len(kept)
     while waiting:
         name = waiting.pop()
+        if name in asked:
+            continue
+        asked.add(name)
         path = _source_of(name, own_folder)
         if path is None:
             others.add(name.partition(".")[0])
-        if name in seen or path is None:
             continue
         seen.add(name)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
-        asked = "\n".join((platform.python_version(), package, text))
-        key = hashlib.sha256(asked.encode()).hexdigest()
+        parsed_as = "\n".join((platform.python_version(), package, text))
+        key = hashlib.sha256(parsed_as.encode()).hexdigest()
         if key not in kept:
             kept[key] = _imports_and_code(text, path.name, package)
         imports, code = kept[key]
