@@ -142,5 +142,7 @@ def test_the_command_fetches_what_there_is_and_names_what_is_missing(
     assert out == f"{there}{home}/sentiment/b/positive.review\n"
     assert "sentiment: a/negative.review (" in err
     assert err.count("is missing") == 1 + len(landmine.FILES)
+    assert main(["fetch"]) == WRONG_USE  # all, of which no other is there
+    assert capsys.readouterr().out == out
     assert main(["fetch", "mch"]) == WRONG_USE
     assert "no data set 'mch'" in capsys.readouterr().err

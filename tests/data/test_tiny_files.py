@@ -1,4 +1,4 @@
-"""Each data set of tiny hand-made files: its tasks, its options, and what is refused.
+"""Each data set, of tiny hand-made files or drawn: its tasks, its options, and what is refused.
 
 ``golden/tiny_sets.yaml`` has the examples that each data set gives with some options, which can be
 compared with the files in `tests/helpers/tiny_files.py` by hand, and options that are refused.
@@ -47,6 +47,13 @@ def name_of(case: dict[str, Any]) -> str:
     return f"{case['set']} {case['options']}"
 
 
+def loaded(case: dict[str, Any]) -> Any:
+    """Load the data set of a case; what is drawn, with a seed."""
+    is_drawn = not data_fetchers.data_set(case["set"]).FILES
+    drawn = {"rng": np.random.default_rng(0)} if is_drawn else {}
+    return data_fetchers.load(case["set"], **case["options"], **drawn)
+
+
 @pytest.fixture(autouse=True)
 def tiny(put: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all data sets tiny files."""
@@ -68,23 +75,21 @@ def shown(tasks: Tasks | Classes) -> dict[str, Any]:
     assert tasks.task.dtype == np.int64
     assert targets.dtype == (np.int64 if isinstance(tasks, Classes) else np.float64)
     rows = [" ".join(f"{value:g}" for value in row) for row in X.tolist()]
-    task, y = tasks.task.tolist(), targets.tolist()
+    task, y = tasks.task.tolist(), [float(f"{value:g}") for value in targets.tolist()]
     return {"names": list(tasks.names), "task": task, "y": y, "rows": rows}
 
 
 @pytest.mark.parametrize("case", KNOWN["examples"], ids=name_of)
 def test_files_become_tasks(case: dict[str, Any]) -> None:
-    found = shown(data_fetchers.load(case["set"], **case["options"]))
+    found = shown(loaded(case))
     assert found == {name: case[name] for name in found}
 
 
 @pytest.mark.parametrize("case", KNOWN["refused"], ids=name_of)
 def test_a_wrong_option_is_refused(case: dict[str, Any]) -> None:
     """The message names the data set, an option and its value."""
-    is_drawn = not data_fetchers.data_set(case["set"]).FILES
-    given = case["options"] | ({"rng": np.random.default_rng(0)} if is_drawn else {})
     with pytest.raises(UserError) as fault:
-        data_fetchers.load(case["set"], **given)
+        loaded(case)
     assert str(fault.value).startswith(case["set"])
     assert str(case["names"]) in str(fault.value)
     assert any(option in str(fault.value) for option in case["options"])
