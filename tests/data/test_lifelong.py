@@ -37,11 +37,9 @@ def with_rehearsal(case: Case, last: int) -> Case:
 
 
 @pytest.mark.parametrize("learner", SUMS, ids=repr)
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_the_task_is_known_as_if_it_had_been_met_before(learner: AKLO, form: str) -> None:
+def test_the_task_is_known_as_if_it_had_been_met_before(learner: AKLO) -> None:
     """The mistakes on each task are those after a task with the same examples."""
     case = life((12, 30, 25, 40))
-    case = case.sparse if form == "sparse" else case
     stream = case.stream._replace(checkpoint=1 + np.arange(case.stream.example.size))
     got = rehearsed.rehearse(learner, examples_of(case.tasks), stream, case.shape)
     wrong = np.diff(got["checkpoint_mistakes"], prepend=0)

@@ -34,6 +34,7 @@ from omtl.evidence.ratings import (
     order_notes,
     ranking,
     sharing,
+    summary_lines,
     won,
 )
 from omtl.experiment.config import load_option, options
@@ -235,6 +236,16 @@ def test_what_sharing_gains() -> None:
     assert found["outcome"].tolist() == ["equivalent", "better"] * 2
     assert found["ratio"].tolist() == pytest.approx([1.02, 0.51] * 2, rel=1e-3)
     assert count_sharing(found)["equivalent"].tolist() == [2, 0]
+    cells["label"] = cells["algorithm"].str.upper()
+    assert summary_lines(cells, "error", {"one": "One"})["s"] == [
+        "Better than most others on no data set.",
+        "Worse than most others on no data set.",
+        "Most often better than P (on 2 of 2); most often worse than A (on 2 of 2).",
+    ]
+    assert summary_lines(cells, "error", {"one": "One"})["a"][:2] == [
+        "Better than most others on 2 of 2 data sets: One (2 of 2), two (2 of 2).",
+        "Worse than most others on no data set.",
+    ]
 
 
 def test_streams_are_the_same_for_all_learners(played: tuple[BoardPlan, Store]) -> None:

@@ -176,7 +176,6 @@ def test_a_replay_finds_what_differs(honest: str) -> None:
     content = json.loads(honest)
     content["cells"] = content["cells"][:1]
     board = replace(BOARD, data=("opposed_tasks",))
-    assert are_same(replay_sample(content, board, 0))
     content["cells"][0]["values"] = "1 1"
     replays = replay_sample(content, board, 0)
     assert replays[0].result == "different"

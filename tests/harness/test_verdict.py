@@ -153,6 +153,7 @@ def test_errors_of_shuffles() -> None:
     more = {"published_std": "0.19", "published_spread": STANDARD_ERROR}
     error = found(frame("10.00", 10.3, 0.5, 20, **more))
     assert error.published_se == pytest.approx(0.19, abs=1e-3)
+    assert found(frame("10.00", 10.3, 0.5, 2, published_std="0.00")).df == pytest.approx(1.0)
 
 
 def test_errors_of_draws() -> None:
