@@ -106,9 +106,8 @@ def random_walk_weights(
     rng: np.random.Generator, n_tasks: int, n_features: int, increment: float, increment_is: str
 ) -> np.ndarray:
     """Draw the true weights of `random_walk`, shape (n_tasks, n_features)."""
-    return walk(
-        rng, n_tasks, n_features, step_std("random_walk: increment_is", increment, increment_is)
-    )
+    std = step_std("random_walk: increment_is", increment, increment_is)
+    return walk(rng, n_tasks, n_features, std)
 
 
 def outlier_walk(
@@ -209,8 +208,7 @@ def changing_walk(
         )
     if not (0.0 < swap_at <= 1.0 and 0.0 < fewest <= 1.0):
         raise UserError(
-            f"changing_walk: swap_at={swap_at!r} and fewest={fewest!r} must be above 0 and at most "
-            "1"
+            f"changing_walk: swap_at={swap_at!r} and fewest={fewest!r} must be in (0, 1]"
         )
     w = walk(rng, n_tasks, n_features, increment**0.5)
     parts, signs = [], []

@@ -271,7 +271,7 @@ def judge_learners(rows: Sequence[Mapping[str, Any]], metric: Metric) -> pd.Data
 def _spread(values: np.ndarray | None) -> dict[str, Any]:
     """Return the number of repeats of a learner, and the mean of its numbers with its interval."""
     if values is None or not values.size:
-        return {"n_repeats": 0} | dict.fromkeys(("mean", "std", "low", "high"), np.nan)
+        return {"n_repeats": 0}
     std = float(values.std(ddof=1)) if values.size > 1 else np.nan
     found = {"n_repeats": values.size, "mean": float(values.mean()), "std": std}
     return found | dict(zip(("low", "high"), interval_of(values), strict=True))

@@ -48,6 +48,7 @@ from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of,
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.request import Request
 from omtl.tables.scoring import chosen_for, combined, numbers_at
+from omtl.tables.verdict import std_of
 from omtl.util import files, user_folder
 from omtl.util.errors import UserError
 from omtl.util.host import host
@@ -230,7 +231,6 @@ def check_cell(
     order = generator(seed, of="verified repeats", **place).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
     made, here = run.meta["cpu"], host()["cpu"]
-    spread = float(published.std(ddof=1)) if published.size > 1 else 0.0
     differences, close = [], made != here
     done = _played(plays, repeats, parallel)
     for repeat in repeats:
@@ -246,7 +246,7 @@ def check_cell(
         value = min((value for value, _ in found), key=lambda value: abs(value - kept))
         if not np.array_equal(value, kept, equal_nan=True):
             differences.append(f"repeat {repeat}: {value!r}, in results/ {kept!r}")
-            close &= bool(abs(value - kept) <= spread)
+            close &= abs(value - kept) <= std_of(published)
     if not differences:
         return ended(SAME, "", len(repeats), points)
     detail = "; ".join([*differences, f"made on {made}, played on {here}"])

@@ -356,7 +356,7 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
 def _counts(cells: pd.DataFrame) -> Iterator[int]:
     """Yield the numbers of the paper's repeats after which verdicts are looked at, growing."""
     most = int(cells["asked_repeats"].max())
-    plays = max(1, *(experiment.plays for experiment in cells["experiment"]))
+    plays = max(experiment.plays for experiment in cells["experiment"])
     count = math.ceil(FIRST / plays)
     while count < most:
         yield count

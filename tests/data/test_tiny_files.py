@@ -129,6 +129,7 @@ def test_a_damaged_line_is_refused_by_its_number(module: ModuleType, line: str) 
         module.parse(f"{LINES[module][0]}\n{line}\n")
     with pytest.raises(UserError, match=r"^sentiment25: line 2 "):
         sentiment25.parse("good\t1\ngood\t2\n", ("1",))
+    assert [*sentiment25.parse("a\ttab\t1\n", ("1",))] == ["a\ttab"]
 
 
 def test_ratings_in_two_files_are_joined() -> None:

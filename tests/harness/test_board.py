@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 from omtl.compute.store import Store
 from omtl.evidence.board import (
+    DIGITS,
     POINTS,
     BoardPlan,
     at_edge,
@@ -144,6 +145,8 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
         for path in write_board(make_board(board, SERIAL, store), tmp_path)
     }
     assert again == first
+    rounded = [float(f"{mean:.{DIGITS}g}") for mean in made.cells["mean"]]
+    assert pd.read_csv(tmp_path / "cells.csv")["mean"].tolist() == rounded
     lines = first["times.csv"].decode().splitlines()
     kept = [*lines[:1], lines[1].rsplit(",", 1)[0] + ",77", *lines[3:]]
     (tmp_path / "times.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
@@ -315,6 +318,8 @@ def test_how_far_the_order_depends_on_the_data() -> None:
         "1.00 between random halves of the data sets."
     )  # one repeat has no halves
     assert "rank correlation of 1.00" in real
+    lacking = ranking(cells.drop(index=17), "error")  # what is not played is no battle
+    assert lacking["algorithm"].tolist() == ranked["algorithm"].tolist()
     assert own.startswith("2 of the 12") and own.endswith("1 of them among the first 10: L1.")
     cells = cells_in_order(6)
     ranked = ranking(cells, "error").set_index("algorithm")

@@ -183,7 +183,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for module in (tables, hindsight_gap):
         monkeypatch.setattr(module, "planned", small)
     for place in (plan, hindsight_gap, cells):
-        monkeypatch.setattr(place, "describe", lambda _kind, _name: description)
+        monkeypatch.setattr(place, "describe", lambda kind, _: {"table": description}[kind])
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", tmp_path)
     return tmp_path

@@ -149,6 +149,7 @@ def test_a_cell_has_its_repeats_parameters_curve_and_command(site: Path) -> None
     others = data_of(site, "table-osmtl-table1.as-written").values()
     asked = {re.findall(r"--cell '([^']*)'", one["command"])[0] for one in others}
     assert asked <= known
+    assert not [one for one in others if "--one-draw" in one["command"]]
     assert len(asked) >= 63
 
 

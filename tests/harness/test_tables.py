@@ -20,7 +20,7 @@ from omtl.api import tables
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
-from omtl.evidence.comparison_files import count_outcomes, written_ranks
+from omtl.evidence.comparison_files import count_outcomes, panel_letters, written_ranks
 from omtl.evidence.ranks import rank
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
@@ -173,6 +173,11 @@ def test_ranks() -> None:
     """By the means on each data set; the best average first."""
     ranks = written_ranks(ROWS).set_index("algorithm")["average_rank"].round(3)
     assert list(ranks.items()) == [("mine", 1.667), ("near", 2.0), ("far", 2.333)]
+
+
+def test_panels_have_letters() -> None:
+    """However many data sets are compared."""
+    assert [panel_letters(number) for number in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
 
 
 def test_by_the_command_line(
