@@ -1,56 +1,65 @@
-"""Mutants: small changes of the code that the tests must notice; made and tried by mutmut.
+"""Mutants: small changes of the code that the tests must notice, made by mutmut.
 
     python -m scripts.mutants --count 300 --seed 0
 
 mutmut changes the modules that ``[tool.mutmut]`` of pyproject.toml names, in a copy of the project
 in ``mutants/``, and notes which tests call which function. Then a sample of its mutants is tried,
-each by the tests that call its function. Prints how many were noticed, and those that were not:
-``mutmut show NAME`` shows the change. The copy and the notes stay there for the next time.
+each by the tests that call its function, in a process that has cached nothing. Prints how many were
+noticed, and those that were not: ``mutmut show NAME`` shows the change. The copy and the notes are
+used again; delete the folder where code or tests have changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from functools import partial
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 ROOT = Path(__file__).parent.parent
 MUTANTS = ROOT / "mutants"
-NOBODY = "no mutant has this name"
-SURVIVED, UNTESTED = 0, 33
-"""mutmut's codes of mutants that no test noticed, and of those that no test calls."""
+NOTES = MUTANTS / "mutmut-stats.json"
+IN_PROGRAMS = """
+import os
+if os.environ.get("MUTANT_UNDER_TEST") == "stats":
+    del os.environ["MUTANT_UNDER_TEST"]
+"""
+"""What programs that tests start begin with: mutmut notes calls in its own process alone."""
+
+STARTED, TIMES = 60.0, 10.0
+"""Seconds that the tests of a mutant may take to start, and times as long as without it to run."""
 
 
-def mutmut(*names: str, errors: int | None = None) -> None:
-    """Let mutmut try mutants."""
-    command = [sys.executable, "-m", "mutmut", "run", *names]
-    subprocess.run(command, cwd=ROOT, check=False, stderr=errors)
+def run_module(name: str, *words: str, seconds: float | None = None, **around: str) -> int:
+    """Run a Python module where also programs that it starts have the changed code."""
+    return subprocess.run(
+        [sys.executable, "-m", name, *words],
+        cwd=MUTANTS if around else ROOT,
+        env=os.environ | {"PYTHONPATH": str(MUTANTS)} | around,
+        check=False,
+        timeout=seconds,
+        capture_output=bool(around),
+    ).returncode
 
 
-def codes() -> dict[str, int | None]:
-    """Return mutmut's codes of all mutants by their names; None of those that it has not tried."""
-    found: dict[str, int | None] = {}
-    for path in sorted(MUTANTS.rglob("*.py.meta")):
-        if (ROOT / path.relative_to(MUTANTS)).with_suffix("").exists():
-            found |= json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
-    return found
-
-
-def table(tried: dict[str, int | None]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown: by folder, how many mutants were noticed."""
-    counts = Counter((".".join(name.split(".")[:-2]) or name, code) for name, code in tried.items())
-    yield "| folder | mutants | noticed | survived | called by no test |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for folder in sorted({folder for folder, _ in counts}):
-        its = {code: n for (place, code), n in counts.items() if place == folder}
-        total, survived, untested = sum(its.values()), its.get(SURVIVED, 0), its.get(UNTESTED, 0)
-        noticed = total - survived - untested
-        yield f"| {folder} | {total} | {noticed} | {survived} | {untested} |"
+def is_noticed(mutant: str, notes: dict[str, dict[str, Any]]) -> bool:
+    """Return whether a test of its function fails, the fast ones first, or they do not end."""
+    seconds, function = notes["duration_by_test"], mutant.rpartition("__mutmut_")[0]
+    tests = notes["tests_by_mangled_function_name"].get(function, [])
+    words = ("-x", "-p", "no:cacheprovider", *sorted(tests, key=seconds.__getitem__))
+    most = STARTED + TIMES * sum(map(seconds.__getitem__, tests))
+    try:
+        return bool(tests and run_module("pytest", *words, seconds=most, MUTANT_UNDER_TEST=mutant))
+    except subprocess.TimeoutExpired:
+        return True
 
 
 def main() -> int:
@@ -58,21 +67,26 @@ def main() -> int:
     top = argparse.ArgumentParser(description="Change the code, and see whether tests notice.")
     top.add_argument("--count", type=int, default=300, help="size of the sample; default: 300")
     top.add_argument("--seed", type=int, default=0, help="of the sample; default: 0")
-    top.add_argument("--only", default="", help="how the mutants' names begin; default: any")
     given = top.parse_args()
-    print("changing the code, and noting which tests call which function", file=sys.stderr)
-    mutmut(NOBODY, errors=subprocess.DEVNULL)  # makes mutants, runs all tests, and finds no name
-    if not (MUTANTS / "mutmut-stats.json").exists():
+    if not NOTES.exists():
+        MUTANTS.mkdir(exist_ok=True)
+        (MUTANTS / "sitecustomize.py").write_text(IN_PROGRAMS, encoding="utf-8")
+        run_module("mutmut", "run", "no mutant has this name")  # makes them, and runs all tests
+    if not NOTES.exists():
         print("the tests do not pass without a change: there is nothing to measure")
         return 1
-    names = [name for name in sorted(codes()) if name.startswith(given.only)]
+    notes = json.loads(NOTES.read_text(encoding="utf-8"))
+    made = [json.loads(path.read_text("utf-8")) for path in MUTANTS.rglob("*.py.meta")]
+    names = sorted(name for each in made for name in each["exit_code_by_key"])
     sample = random.Random(given.seed).sample(names, min(given.count, len(names)))
-    mutmut(*sample)
-    results = codes()
-    tried = {name: results[name] for name in sample}
-    missed = sorted(name for name, code in tried.items() if code in (SURVIVED, UNTESTED))
-    print(*table(tried), *missed, sep="\n")
-    return int(len(missed) > len(tried) / 10)
+    with ThreadPool() as pool:
+        found = pool.map(partial(is_noticed, notes=notes), sample, chunksize=1)
+    ends = pd.DataFrame({"mutant": sample, "noticed": found})
+    folder = ends["mutant"].str.extract(r"^(omtl\.\w+|\w+)", expand=False)
+    print(ends.groupby(folder)["noticed"].agg(mutants="size", noticed="sum").to_string())
+    missed = ends["mutant"][~ends["noticed"]].sort_values()
+    print(*missed, sep="\n")
+    return int(len(missed) > len(sample) / 10)
 
 
 if __name__ == "__main__":
