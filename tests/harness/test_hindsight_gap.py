@@ -17,7 +17,7 @@ from small_tables import SEARCH, filled_store, small_table, table_of
 from omtl.api import tables
 from omtl.compute.store import Store
 from omtl.evidence import hindsight_gap
-from omtl.evidence.hindsight_gap import BestRow, pick, pick_row
+from omtl.evidence.hindsight_gap import BestRow, compares, pick, pick_row
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.readings import Reading
@@ -87,6 +87,8 @@ def test_which_rules_are_honest() -> None:
     # What one shuffle trains on, others test on.
     assert not is_without_hindsight(a_rule("cross_validation", chosen_for="all"))
     assert is_without_hindsight(SelectionSpec.named("cv5_each"))
+    tables = [describe("table", name) for name in ("dom-table1", "amtl-table1")]
+    assert [compares(each) for each in tables] == [True, False]  # queries leave no first part
 
 
 @pytest.mark.parametrize(
