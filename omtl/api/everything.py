@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from omtl.api import figures, tables
+from omtl.api.views import View
 from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
@@ -44,19 +45,15 @@ class Summary:
 
     def __str__(self) -> str:
         """Return the summary as text: a line for each paper and reading, then what is not in it."""
-        rows: list[tuple[str, ...]] = [HEADS]
+        rows = []
         for (paper, reading), counts in sorted(self.counts.items(), key=_in_order):
             made = f"{counts[DRAWN]} of {counts[FIGURES]} drawn" if counts[FIGURES] else ""
             cells = tally_text(counts, VERDICTS)
             claims = tally_text(counts, (HOLDS, FAILS, UNDECIDED))
             rows.append((paper, reading, cells, claims, made))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        lines += [f"left out: {what}" for what in self.left_out]
-        return "\n".join([*lines, *(f"failed: {failure}" for failure in self.failures)])
+        lines = [f"left out: {what}" for what in self.left_out]
+        lines += [f"failed: {failure}" for failure in self.failures]
+        return "\n".join([View(HEADS, rows).text(), *lines])
 
 
 def tally_text(tally: Mapping[str, int], words: Iterable[str]) -> str:
