@@ -47,8 +47,8 @@ def asked(papers: list[str]) -> list[tuple[str, str, str]]:
 
 
 def digest(path: Path, reading: str) -> str:
-    """Return the hash of a CSV file's rows of a reading, without those of times."""
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    """Return the hash of a CSV file's rows of a reading, without times and without wording."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns="says", errors="ignore")
     if "reading" in rows:
         rows = rows[rows["reading"] == reading]
     if "metric" in rows:
