@@ -176,13 +176,15 @@ def draw(frame: pd.DataFrame) -> Figure:
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(13.0, 5.2), layout="constrained")
+    names = [*dict.fromkeys(frame["learner"])]
     panels = drawn.subplots(2, len(AXES), sharey="row", sharex="col")
     for column, axis in enumerate(AXES):
         part = frame[frame["axis"] == axis]
         for row, (what, label) in enumerate((("seconds", "seconds"), ("mib", "MiB"))):
             ax = panels[row, column]
             for name, line in part.groupby("learner", sort=False):
-                ax.loglog(line["size"], line[what], marker="o", markersize=3, label=name)
+                colour = f"C{names.index(name)}"
+                ax.loglog(line["size"], line[what], colour, marker="o", markersize=3, label=name)
             if not column:
                 ax.set_ylabel(label)
         panels[0, column].legend(fontsize=7)

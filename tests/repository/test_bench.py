@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from scripts.bench.__main__ import main
+from scripts.bench.scale import exponents
 from scripts.bench.turns import QUICK, Contender, Effort, compare
 
 DEEP = [pytest.param(part, marks=pytest.mark.deep) for part in ("growth", "estimators", "grids")]
@@ -27,6 +28,20 @@ def test_a_quick_run_times_every_contender(part: str, tmp_path: Path) -> None:
             *("ours", "limit", "NumPy", "uncompiled"),
             *("river", "scikit-learn", "Vowpal Wabbit"),
         }
+
+
+def test_growth_is_told_as_powers_and_where_it_ends() -> None:
+    """Time by the square of the size, memory in a line: 12 GiB are full at 12 · 1024."""
+    sizes = [100, 1000, 10_000]
+    grown = pd.DataFrame({"size": sizes, "seconds": [n**2.0 for n in sizes], "mib": sizes})
+    (row,) = exponents(grown.assign(axis="tasks", learner="PA", ended="")).to_dict("records")
+    assert (row["time"], row["memory"], row["end"]) == ("2.00", "1.00", "12 GiB at 1e+04")
+
+
+@pytest.mark.deep
+def test_each_kind_of_growth_is_measured(tmp_path: Path) -> None:
+    assert main(["scale", "--quick", "--folder", str(tmp_path)]) == 0
+    assert (pd.read_csv(tmp_path / "scale.csv")[["seconds", "mib"]] > 0.0).all(axis=None)
 
 
 def test_each_turn_is_compared_with_ours_just_before_it() -> None:
