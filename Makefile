@@ -57,7 +57,8 @@ bench: $(VENV)/test ## time kernels and tables beside other libraries, in one ru
 	@$(PYTHON) -m scripts.bench $(PART)
 
 BROWSER := $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,and not browser)
-PYTEST = $(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
+# Tests start many processes, each of which would else compile all packages where bytecode is not kept.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 test: $(VENV)/test ## run the tests; those in a browser where chromium and chromedriver are installed
 	@$(PYTEST) -m 'not deep $(BROWSER)'
