@@ -226,11 +226,18 @@ def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
 
 def test_what_sharing_gains() -> None:
     """By ratios with intervals, beside each task alone and one model for all."""
-    wiggle = np.array([-0.01, 0.01, 0.0])
+    wiggle = {
+        name: size * np.array([-0.01, 0.01, 0.0])
+        for name, size in zip("aps", (1, 2, 3), strict=True)
+    }
     means = {"a": 10.0, "p": 20.0, "s": 10.2}
     cells = pd.DataFrame(
         [
-            {"dataset": data, "algorithm": name, "values": " ".join(map(str, mean * k + wiggle))}
+            {
+                "dataset": data,
+                "algorithm": name,
+                "values": " ".join(map(str, mean * k + wiggle[name])),
+            }
             for data, k in (("one", 1.0), ("two", 2.0))
             for name, mean in means.items()
         ]

@@ -181,7 +181,7 @@ def test_reproduce_goes_on_where_a_table_fails(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("failed: rom-table1, as_written: ")
     assert lines[-1].endswith("no such thing")
-    told = {line.split()[1]: line for line in lines if line.startswith("rom ")}
+    told = {line.split()[1]: line for line in lines if line.startswith(" rom ")}
     assert "1: match 1" in told["as_written"]
     assert "1: match 1" in told["blind"], "AKLO's table of times was not searched"
     assert "2: match 2" in told["as_published"]
