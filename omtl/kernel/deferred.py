@@ -31,19 +31,15 @@ class Steps(NamedTuple):
         self.example[x.task] = x.i
         self.node[x.task] = x.node
 
-    def kept(self, rows):
-        """Yield the weight and the example of each step that was kept, by task."""
-        for k in range(self.weight.size):
-            if self.weight[k] != 0.0:
-                yield self.weight[k], Example(rows, self.example[k], k, self.node[k], 0.0, 0)
+    def of_task(self, k, rows):
+        """Return the weight and the example of the step of task k; the weight is 0 for none."""
+        return self.weight[k], Example(rows, self.example[k], k, self.node[k], 0.0, 0)
 
-    def taken(self, rows):
-        """Yield the weight and the example of each step, and forget them, as they are taken."""
-        for k in range(self.weight.size):
-            a = self.weight[k]
-            if a != 0.0:
-                self.weight[k] = 0.0
-                yield a, Example(rows, self.example[k], k, self.node[k], 0.0, 0)
+    def take(self, k, rows):
+        """Return the weight and the example of the step of task k, and forget it."""
+        a, x = self.of_task(k, rows)
+        self.weight[k] = 0.0
+        return a, x
 
 
 class Pairs(NamedTuple):

@@ -152,9 +152,11 @@ class Network(NamedTuple):
     def add_related(self, steps, b, rows):
         """Add B⁻¹ times each step (DOM, eq. 10): to its task's slot, and to the last, shared."""
         m = steps.weight.size
-        for a, x in steps.taken(rows):
-            own = a / (1.0 + b)
-            self.node_add(x.node, (x.task, m), (own, own * b / m), x)
+        for k in range(m):
+            a, x = steps.take(k, rows)
+            if a != 0.0:
+                own = a / (1.0 + b)
+                self.node_add(x.node, (k, m), (own, own * b / m), x)
 
     def dot_node(self, i, x, out):
         """Write the products of `x` with all slots of node i to `out`."""

@@ -93,8 +93,10 @@ class Bank(NamedTuple):
 
     def add_round(self, steps, a, rows):
         """Add `a` times each step of a round, its weight times its example, to w_0; forget them."""
-        for y, x in steps.taken(rows):
-            self.add(0, a * y, x)
+        for k in range(steps.weight.size):
+            y, x = steps.take(k, rows)
+            if y != 0.0:
+                self.add(0, a * y, x)
 
     def divide(self, k, divisor):
         """Divide w_k."""

@@ -72,8 +72,10 @@ class NS(NamedTuple):
 
     def close_round(self, state: Network, rows: Any) -> None:
         """Add the steps, at the node of each task (eq. 15)."""
-        for a, x in state.steps.taken(rows):
-            state.node_add(x.task, (0,), (a,), x)
+        for k in range(state.steps.weight.size):
+            a, x = state.steps.take(k, rows)
+            if a != 0.0:
+                state.node_add(k, (0,), (a,), x)
 
 
 @rules_of(NS)
@@ -115,8 +117,10 @@ class DST(NamedTuple):
 
     def close_round(self, state: Network, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
-        for a, x in state.steps.taken(rows):
-            state.node_add(x.node, (x.task,), (a,), x)
+        for k in range(state.steps.weight.size):
+            a, x = state.steps.take(k, rows)
+            if a != 0.0:
+                state.node_add(x.node, (k,), (a,), x)
 
 
 @rules_of(NS)
@@ -268,10 +272,12 @@ class DOM2(NamedTuple):
 
     def close_round(self, state: Relations, rows: Any) -> None:
         """Add η y B φ (line 15), and only then make the learnt rows visible."""
-        for a, x in state.net.steps.taken(rows):
-            state.find_related(x.node, x.task, self.by_row)  # row or column k of B_i (line 6)
-            state.net.add_node(x.node, a, state.passed_on, x)
         node, m = state.net.steps.node, state.scores.size
+        for k in range(m):
+            a, x = state.net.steps.take(k, rows)
+            if a != 0.0:
+                state.find_related(x.node, k, self.by_row)  # row or column k of B_i (line 6)
+                state.net.add_node(x.node, a, state.passed_on, x)
         for k in range(m):
             for j in range(m):  # as before where task k had no example
                 state.believed[node[k], k, j] = state.learnt[k, j]
@@ -337,9 +343,10 @@ class DA(NamedTuple):
         """Return w_i^k·x."""
         i, k, m = x.node, x.task, state.last.weight.size
         z = state.net.node_dot(i, (k, m), x)
-        for a, before in state.last.kept(x.rows):
-            if before.node == i:  # g_i of eq. 22, in full
-                related = (self.b + (m if before.task == k else 0.0)) / ((1.0 + self.b) * m)
+        for j in range(m):
+            a, before = state.last.of_task(j, x.rows)
+            if a != 0.0 and before.node == i:  # g_i of eq. 22, in full
+                related = (self.b + (m if j == k else 0.0)) / ((1.0 + self.b) * m)
                 z += a * related * state.pairs.dot(before, x)
         return self.eta / math.sqrt(max(1.0, state.rounds[0])) * z  # eq. 23
 
@@ -353,7 +360,9 @@ class DA(NamedTuple):
     def close_round(self, state: DualSum, rows: Any) -> None:
         """Combine all but this round's gradients (eq. 22)."""
         state.net.add_related(state.last, self.b, rows)
-        for step, x in state.net.steps.taken(rows):
-            state.last.later(step, x)
+        for k in range(state.last.weight.size):
+            step, x = state.net.steps.take(k, rows)
+            if step != 0.0:
+                state.last.later(step, x)
         state.net.combine()
         state.rounds[0] += 1.0

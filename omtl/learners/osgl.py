@@ -81,9 +81,11 @@ class OSGL(NamedTuple):
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         divide_by_norm(state.loss, self.r)  # ℓ / ‖ℓ‖_r
-        for y, x in state.steps.taken(rows):
-            tau = self.C * power(state.loss[x.task], self.r - 1.0)
-            axpy(tau * y, x, state.w[x.task])
+        for k in range(state.loss.size):
+            y, x = state.steps.take(k, rows)
+            if y != 0.0:
+                tau = self.C * power(state.loss[k], self.r - 1.0)
+                axpy(tau * y, x, state.w[k])
         state.loss.fill(0.0)
 
 
@@ -120,7 +122,9 @@ class OSGLImplicit(NamedTuple):
     def close_round(self, state: TiedLosses, rows: Any) -> None:
         """Take the steps of all tasks with a loss."""
         mu = least_multiplier(state.loss, state.square_norm, self.C)
-        for y, x in state.steps.taken(rows):
-            tau = state.loss[x.task] / (state.square_norm[x.task] + mu)
-            axpy(tau * y, x, state.w[x.task])
+        for k in range(state.loss.size):
+            y, x = state.steps.take(k, rows)
+            if y != 0.0:
+                tau = state.loss[k] / (state.square_norm[k] + mu)
+                axpy(tau * y, x, state.w[k])
         state.loss.fill(0.0)

@@ -60,10 +60,12 @@ class Attentions(NamedTuple):
     def find_losses(self, rows):
         """Find ℓ_kj, the losses of all tasks' weights on the examples of the round."""
         self.loss.fill(0.0)
-        for y, x in self.given.kept(rows):
-            self.W.dot_all(x)
-            for k in range(self.steps.size):
-                self.loss[k, x.task] = hinge(y, self.W.products[k])
+        for j in range(self.steps.size):
+            y, x = self.given.of_task(j, rows)
+            if y != 0.0:
+                self.W.dot_all(x)
+                for k in range(self.steps.size):
+                    self.loss[k, j] = hinge(y, self.W.products[k])
 
 
 class OSMTLExponential(NamedTuple):
@@ -158,10 +160,12 @@ class OSMTLExponential(NamedTuple):
             if learns[k]:
                 self.attend(state, k)
                 state.steps[k] += 1
-        for _, x in state.given.taken(rows):  # eq. 9
-            for k in range(label.size):
-                W.steps[k] = state.taken[k, x.task]
-            W.add_all(x)
+        for j in range(label.size):
+            y, x = state.given.take(j, rows)
+            if y != 0.0:  # eq. 9
+                for k in range(label.size):
+                    W.steps[k] = state.taken[k, j]
+                W.add_all(x)
         learns.fill(False)
 
     def attend(self, state: Attentions, k: int) -> None:
