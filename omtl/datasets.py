@@ -250,12 +250,13 @@ def from_arrays(
     <DataSet my_data: 4 examples, 2 features, 2 tasks>
     """
     try:
-        features = {"X": np.asarray(X)}
+        if sparse.issparse(X):
+            rows = sparse.csr_array(X)
+            features = {part: np.asarray(getattr(rows, part)) for part in OF_SPARSE}
+        else:
+            features = {"X": np.asarray(X)}
     except ValueError as fault:
         raise UserError(f"{name}: X must be a matrix of numbers ({fault})") from fault
-    if sparse.issparse(X):
-        rows = sparse.csr_array(X)
-        features = {name: np.asarray(getattr(rows, name)) for name in OF_SPARSE}
     tasks = np.asarray(task, dtype=object)  # not text: there 7 and "7" would be one task
     if tasks.ndim != 1:
         raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")

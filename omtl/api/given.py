@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import pandas as pd
@@ -46,22 +47,25 @@ def told_apart(
     UserError
         If one is given twice, or there is more.
     """
-    overrides = [one for one in given if isinstance(one, str) and "=" in one]
-    others = [one for one in given if not (isinstance(one, str) and "=" in one)]
+    overrides: list[str] = []
+    others: list[Any] = []
+    for one in given:
+        (overrides if isinstance(one, str) and "=" in one else others).append(one)
     if len(others) > 2:
         raise UserError(
             f"{others[2]!r} follows the algorithm and the data; write an override as NAME=VALUE, "
             "and several data sets as a list"
         )
-    words = {name: value for name, _, value in (word.partition("=") for word in overrides)}
-    by_place = dict(zip(("algorithm", "dataset"), others, strict=False))
-    found = {}
-    for name, by_name in (("algorithm", algorithm), ("dataset", dataset)):
-        each = [one for one in (by_place.get(name), by_name, words.get(name)) if one is not None]
+    typed = {name: value for name, _, value in (word.partition("=") for word in overrides)}
+    found = []
+    for (name, by_name), by_place in zip_longest(
+        (("algorithm", algorithm), ("dataset", dataset)), others
+    ):
+        each = [one for one in (by_place, by_name, typed.get(name)) if one is not None]
         if len(each) > 1:
             raise UserError(f"{name} is given twice: {each[0]!r} and {each[1]!r}")
-        found[name] = by_name if by_place.get(name) is None else by_place[name]
-    return found["algorithm"], found["dataset"], overrides
+        found.append(by_name if by_place is None else by_place)
+    return found[0], found[1], overrides
 
 
 def composed_run(

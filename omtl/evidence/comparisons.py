@@ -122,20 +122,22 @@ def compare_pair(
     mean = float(differences.mean())
     found["inside"] = inside = min(mean - least, most - mean)
     away = differences - (least if mean - least <= most - mean else most)
+    std = float(differences.std(ddof=1)) if n > 1 else np.nan
     if n > 1 and np.isfinite(inside):
-        std = float(differences.std(ddof=1))
         found["effect"] = inside / std if std else np.copysign(np.inf, inside) if inside else 0.0
-    p = float(p_of(away))
     ends = mean, *interval_of(differences)
-    is_same = n > 1 and float(differences.std(ddof=1)) <= ROUNDING * abs(mean)
-    if is_same and 2.0 ** (1 - n) >= LEVEL and (mean or inside not in (0.0, np.inf)):
+    if (
+        std <= ROUNDING * abs(mean)
+        and 2.0 ** (1 - n) >= LEVEL
+        and (mean or inside not in (0.0, np.inf))
+    ):
         ends = mean, -np.inf, np.inf  # too few repeats to call it more than chance
     middle, low, high = map(float, np.exp(ends)) if is_ratio else ends
     if bounds[0] < low and high < bounds[1]:
         found["outcome"] = HOLDS
     elif high < bounds[0] or low > bounds[1]:
         found["outcome"] = FAILS
-    return found | {"away": away, "mean": middle, "low": low, "high": high, "p": p}
+    return found | {"away": away, "mean": middle, "low": low, "high": high, "p": float(p_of(away))}
 
 
 def compare_pairs(pairs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

@@ -294,7 +294,7 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
         )
     sentences = [sentence(row) for row in rows.to_dict("records")]
     if path.exists():
-        earlier = read_csv(path)
+        earlier = read_csv(path).reindex(columns=rows.columns, fill_value="")
         of_run = ["table", "reading"]
         made = earlier.set_index(of_run).index.isin(rows.set_index(of_run).index)
         rows = pd.concat([rows, earlier[~made]])

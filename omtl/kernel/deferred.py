@@ -13,7 +13,8 @@ from omtl.kernel.rules import Example
 class Steps(NamedTuple):
     """The updates of a round, by task: `weight` times an example, met at a node.
 
-    Shape (n_tasks,) each. A weight of 0 means no update.
+    Shape (n_tasks,) each. A weight of 0 means no update. Loops over the tasks take them one by one:
+    a generator that yields them costs compiled code more than the steps.
     """
 
     weight: np.ndarray
