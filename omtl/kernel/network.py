@@ -23,7 +23,6 @@ from omtl.data.networks import modes
 from omtl.data.rows import SparseRows
 from omtl.kernel.deferred import Steps
 from omtl.kernel.lanes import dot_columns
-from omtl.kernel.products import rescale
 from omtl.kernel.rules import Shape, row_at
 from omtl.kernel.side_by_side import SideBySide
 
@@ -112,9 +111,12 @@ class Network(NamedTuple):
                 self.settled[s] = False
 
     def multiply_out_modes(self):
-        """Multiply all vectors by their scales, which are 1 from then on."""
-        for p in range(self.W.steps.size):
-            rescale(self.W.vectors[p], self.scale[p % self.scale.size])
+        """Multiply all vectors by their scales, which are 1 from then on; in one pass."""
+        n = self.scale.size
+        for f in range(self.W.vectors.shape[1]):
+            for s in range(self.settled.size):
+                for k in range(n):
+                    self.W.vectors[s * n + k, f] *= self.scale[k]
         self.scale.fill(1.0)
 
     def slot_product(self, i, s):
