@@ -1,10 +1,11 @@
-"""Compiled code on disk, in the user's own cache, under a hash of the sources that it is made of.
+"""Compiled code on disk, in the user's own cache, under a hash of all that it is made of.
 
 Numba's own cache checks only the file of the cached function: it would not notice an edited rule in
-another file, and stale code would run. Here each function is compiled anew for the classes of its
-arguments (a learner, a recorder), and what is kept lies in a folder that is named by the sources of
-these classes and of the function. The folder belongs to the user alone. A file that is not what was
-written is removed and compiled again.
+another file, and stale code would run. Here what is compiled for one set of types lies in a folder
+of its own, named by the sources of the function and of its arguments' classes (a learner, a
+recorder), these types, the processor and numba. A folder appears whole, with the hash of its files,
+by being renamed: threads and processes that compile at the same time do not disturb each other. One
+that is not what was written is removed and compiled again. The cache belongs to the user alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -21,6 +23,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import numba
+import numpy as np
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numba import config, njit
 
 from omtl.util.code import code_version
@@ -33,12 +38,15 @@ UNUSED_DAYS = 60
 BY_ALL = ("builtins", "omtl.data.", "omtl.kernel.")
 """Modules that the code of every learner is made of; the others name the folders."""
 
+SEAL = "sha256"
+"""The file with the hash of the others."""
+
 _ONE_AT_A_TIME = Lock()
 """Held while numba's setting of the folder is changed."""
 
 
 class CompiledFunction:
-    """A function that numba compiles for the classes of its arguments, and keeps on disk.
+    """A function that numba compiles for the types of its arguments, and keeps on disk.
 
     Parameters
     ----------
@@ -53,17 +61,18 @@ class CompiledFunction:
         self, function: Callable, prepare: Callable[[type], Any], options: dict[str, Any]
     ) -> None:
         self.function, self.prepare, self.options = function, prepare, options
-        self._made: dict[tuple[type, ...], tuple[Any, Path | None, set]] = {}
+        self._made: dict[Any, Any] = {}
+        self._making: dict[Any, Any] = {}
+        self._unpublished: dict[Any, tuple[Path, Path]] = {}
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the code for the classes of the arguments."""
-        return self._with(classes_in(arguments), lambda compiled: compiled(*arguments))
-
-    @property
-    def signatures(self) -> list[Any]:
-        """The types for which there is code."""
-        return [kinds for compiled, _, _ in self._made.values() for kinds in compiled.signatures]
+        """Call the code for the types of the arguments."""
+        kinds = kind_of(arguments)
+        compiled = self._made.get(kinds)
+        if compiled is not None:
+            return compiled(*arguments)
+        return self._first(kinds, classes_in(arguments), lambda compiled: compiled(*arguments))
 
     def entry(self, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
         """Return the entry point of the code for arguments of these types of numba's.
@@ -74,36 +83,65 @@ class CompiledFunction:
             The classes of tuples among the arguments (`classes_in`).
         kinds : tuple
         """
-        return self._with(classes, lambda compiled: compiled.compile(kinds))
+        return self._first((classes, kinds), classes, lambda compiled: compiled.compile(kinds))
 
-    def _with(self, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
-        """Use the code for these classes, and seal what was compiled for it."""
-        if classes not in self._made:
-            self._made[classes] = (*self.for_classes(classes), set())
-        compiled, folder, sealed = self._made[classes]
-        result = use(compiled)
-        if len(compiled.overloads) > len(sealed):
-            sealed.update(compiled.overloads)
-            if folder is not None:
-                seal(folder)
-        return result
-
-    def for_classes(self, classes: tuple[type, ...]) -> tuple[Any, Path | None]:
-        """Return a function of numba's for these classes, and its folder if it is kept."""
-        for kind in classes:
-            self.prepare(kind)
-        folder = code_folder({self.function.__module__, *(kind.__module__ for kind in classes)})
-        if folder is None:
-            return njit(**self.options)(self.function), None
-        remove_damaged(folder)
+    def _first(self, kinds: Any, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
+        """Use the code for these types, and publish it if it was compiled now."""
+        if kinds not in self._making:
+            for kind in classes:
+                self.prepare(kind)
         with _ONE_AT_A_TIME:
-            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-            try:
-                return njit(cache=True, **self.options)(self.function), folder
-            except RuntimeError:  # its source is in no file
-                return njit(**self.options)(self.function), None
-            finally:
-                config.CACHE_DIR = before
+            if kinds not in self._making:
+                self._making[kinds] = self._new(kinds, classes)
+        try:
+            return use(self._making[kinds])
+        finally:
+            if (unpublished := self._unpublished.pop(kinds, None)) is not None:
+                publish(*unpublished)
+            self._made[kinds] = self._making[kinds]
+
+    def _new(self, kinds: Any, classes: tuple[type, ...]) -> Any:
+        """Return a function of numba's for these types, which reads its code or will write it."""
+        try:
+            folder = self.folder(kinds, classes)
+            if folder is not None and is_sound(folder):
+                os.utime(folder)
+                return self._reading(folder)
+            if folder is not None:
+                work = Path(tempfile.mkdtemp(dir=folder.parent))
+                self._unpublished[kinds] = work, folder
+                return self._reading(work)
+        except (OSError, RuntimeError):  # the disk is full, or the source is in no file
+            pass
+        return njit(**self.options)(self.function)
+
+    def _reading(self, folder: Path) -> Any:
+        """Return a function of numba's that reads and writes its code in a folder."""
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        try:
+            return njit(cache=True, **self.options)(self.function)
+        finally:
+            config.CACHE_DIR = before
+
+    def folder(self, kinds: Any, classes: tuple[type, ...]) -> Path | None:
+        """Return the folder for the code for these types; None if it cannot be kept."""
+        modules = {self.function.__module__, *(kind.__module__ for kind in classes)}
+        versions = {name: source_version(name) for name in modules - {"builtins"}}
+        home = own_home()
+        if None in versions.values() or home is None:
+            return None
+        loop = Path(self.function.__code__.co_filename)
+        written = loop.stat()  # numba reads its own cache only for the same file
+        made_of = (
+            *sorted(versions.items()),
+            *(self.function.__qualname__, kinds),
+            *(loop, written.st_mtime_ns, written.st_size),
+            *(numba.__version__, sys.implementation.cache_tag, get_host_cpu_name()),
+            get_host_cpu_features().flatten(),
+        )
+        digest = hashlib.sha256(repr(made_of).encode()).hexdigest()
+        named = sorted(name.rpartition(".")[2] for name in modules if not name.startswith(BY_ALL))
+        return home / "-".join([*named, digest[:16]])
 
 
 def kept(
@@ -122,27 +160,18 @@ def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
     return tuple(found)
 
 
-def code_folder(modules: set[str]) -> Path | None:
-    """Return the folder for code made of some modules; None if it cannot be kept."""
-    digest = hashlib.sha256()
-    for module in sorted(modules - {"builtins"}):
-        version = source_version(module)
-        if version is None:
-            return None
-        digest.update(f"{module} {version}\n".encode())
-    home = own_home()
-    if home is None:
-        return None
-    named = sorted(name.rpartition(".")[2] for name in modules if not name.startswith(BY_ALL))
-    folder = home / "-".join([*named, digest.hexdigest()[:16]])
-    try:
-        if not folder.is_dir():
-            remove_unused(home)
-            folder.mkdir(exist_ok=True)
-        os.utime(folder)
-    except OSError:
-        return None
-    return folder
+def kind_of(value: Any) -> Any:
+    """Return what decides how a value is compiled: its class, an array's layout, a tuple's parts.
+
+    It tells apart all that numba does, at a tenth of the time.
+    """
+    if isinstance(value, tuple):
+        return (type(value), *map(kind_of, value))
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return value.dtype, value.ndim, order, flags.writeable, flags.aligned
+    return type(value)
 
 
 def source_version(module: str) -> str | None:
@@ -187,33 +216,33 @@ def remove_unused(home: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def seal(folder: Path) -> None:
-    """Write the hash of each file of compiled code beside it."""
-    for path in _code_in(folder):
-        try:
-            _seal_of(path).write_text(_hash(path), encoding="ascii")
-        except OSError:
-            continue  # another process replaces it, or the disk is full: it is compiled again
+def publish(work: Path, folder: Path) -> None:
+    """Give compiled code its folder, with the hash of its files, unless another process has."""
+    try:
+        if _code_in(work) and not is_sound(folder):
+            remove_unused(folder.parent)
+            shutil.rmtree(folder, ignore_errors=True)
+            (work / SEAL).write_text(_hash(work), encoding="ascii")
+            work.rename(folder)
+    except OSError:  # another process was first, or the disk is full
+        pass
+    shutil.rmtree(work, ignore_errors=True)
 
 
-def remove_damaged(folder: Path) -> None:
-    """Remove the files of compiled code that do not have the hash beside them."""
-    for path in _code_in(folder):
-        try:
-            sound = _seal_of(path).read_text(encoding="ascii") == _hash(path)
-        except (OSError, UnicodeDecodeError):
-            sound = False
-        if not sound:
-            path.unlink(missing_ok=True)
+def is_sound(folder: Path) -> bool:
+    """Whether a folder of compiled code is there, and what was written."""
+    try:
+        return (folder / SEAL).read_text(encoding="ascii") == _hash(folder)
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _code_in(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*.nb[ic]") if path.is_file()]
+    return sorted(path for path in folder.rglob("*.nb[ic]") if path.is_file())
 
 
-def _seal_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _hash(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in _code_in(folder):
+        digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from environments import python
 from numba import njit
 
 from omtl.kernel.inlining import OPTIONS, chosen, let_methods_be_called
-from omtl.util.compile_cache import kept_in, remove_damaged, seal
+from omtl.util.compile_cache import is_sound, kept_in, publish
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -38,9 +38,24 @@ PLACE = """
 import sys
 from omtl.util.compile_cache import CompiledFunction
 
-CompiledFunction._with = lambda self, kinds, _: sys.exit(print(self.for_classes(kinds)[1]))
+CompiledFunction._first = lambda self, kinds, classes, _: sys.exit(
+    print(self.folder(kinds, classes))
+)
 """
 """Prints the folder in which the compiled code would be, in place of playing."""
+
+AT_ONCE = """
+from concurrent.futures import ThreadPoolExecutor
+from omtl.learners.dom import DOM1, DST
+
+def played(learner):
+    trace, state = play(learner, examples_of(tasks), stream, Shape(2, 4, np.full((2, 2), 0.5)))
+    return trace.updates.tolist()
+
+with ThreadPoolExecutor() as pool:
+    print(*pool.map(played, [DST(1.0), DOM1(1.0, 4.0)]))
+"""
+"""Plays two learners of one module in threads."""
 
 FOREIGN = b"cos\nsystem\n(S'touch foreign'\ntR."
 """Code that would run if it were read as compiled code."""
@@ -125,36 +140,61 @@ def test_an_edit_of_any_layer_is_compiled(tmp_path: Path) -> None:
     np.testing.assert_allclose(w, -6.0 * was)
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign", "without its hash"])
-def test_damaged_files_are_removed(damage: str, tmp_path: Path) -> None:
-    """And the others are kept."""
-    sound, bad = tmp_path / "sound.nbc", tmp_path / "folder" / "bad.nbi"
-    bad.parent.mkdir()
-    for path in (sound, bad):
-        path.write_bytes(b"compiled code")
-    seal(tmp_path)
-    damaged = {"flipped": b"compileD code", "cut": b"compiled", "emptied": b"", "foreign": FOREIGN}
+def test_what_threads_and_processes_compile_at_once_is_kept(tmp_path: Path) -> None:
+    """None takes another's unfinished code for damaged: the next process compiles nothing."""
+    checkout = Checkout(tmp_path)
+    script = PLAYED + AT_ONCE
+    with ThreadPoolExecutor() as pool:
+        said = {*pool.map(checkout.play, [script] * 2)}
+    assert len(said) == 1
+    kept = checkout.files()
+    assert {checkout.play(script)} == said
+    assert checkout.files() == kept
+    assert len([path for path in kept if path.suffix == ".nbi"]) == 3
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign", "lost", "no hash"])
+def test_damaged_code_is_replaced(damage: str, tmp_path: Path) -> None:
+    """And sound code is not."""
+    folder = tmp_path / "learner-1"
+
+    def compiled(code: bytes) -> None:
+        work = tmp_path / "work"
+        (work / "numba").mkdir(parents=True)
+        (work / "numba" / "code.nbc").write_bytes(code)
+        (work / "numba" / "index.nbi").write_bytes(b"index")
+        publish(work, folder)
+        assert not work.exists()
+
+    compiled(b"code")
+    assert is_sound(folder)
+    compiled(b"code of another process")
+    assert (folder / "numba" / "code.nbc").read_bytes() == b"code"
+    bad = folder / "numba" / "code.nbc"
+    damaged = {"flipped": b"codE", "cut": b"cod", "emptied": b"", "foreign": FOREIGN}
     if damage in damaged:
         bad.write_bytes(damaged[damage])
     else:
-        bad.with_name("bad.nbi.sha256").unlink()
-    remove_damaged(tmp_path)
-    assert sound.exists()
-    assert not bad.exists()
+        (bad if damage == "lost" else folder / "sha256").unlink()
+    assert not is_sound(folder)
+    compiled(b"again")
+    assert is_sound(folder)
+    assert bad.read_bytes() == b"again"
 
 
 def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
     played: tuple[Checkout, str], checkout: Checkout
 ) -> None:
     """It is compiled again, whatever is in the home, in the current folder or in a home there."""
-    digest = hashlib.sha256(FOREIGN).hexdigest()
     for path in checkout.files():
         path.write_bytes(FOREIGN)
-        for home in (".omtl/compiled", ".omtl", "."):
-            foreign = checkout.folder / home / path.relative_to(checkout.home)
-            foreign.parent.mkdir(parents=True, exist_ok=True)
-            foreign.write_bytes(FOREIGN)
-            foreign.with_name(f"{foreign.name}.sha256").write_text(digest)
+    for place in (".omtl/compiled", ".omtl", "."):
+        foreign = checkout.folder / place
+        foreign.mkdir(parents=True, exist_ok=True)
+        for folder in checkout.home.iterdir():
+            if folder.is_dir():
+                publish(shutil.copytree(folder, foreign / "work"), foreign / folder.name)
+                assert is_sound(foreign / folder.name)
     checkout.environment["OMTL_HOME"] = str(checkout.folder / ".omtl")
     assert checkout.play() == played[1]
     assert not (checkout.folder / "foreign").exists()
