@@ -126,10 +126,27 @@ def kind_of(unit: Unit) -> Kind:
     return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
 
 
+def ordered(units: Sequence[Unit], workers: int) -> list[Unit]:
+    """Return units so that the first ones of all kinds come early, beside others of known kinds.
+
+    The first of a kind compiles a learner and loads data. Only one worker can compile at a time:
+    the others play units of kinds for which this is done.
+    """
+    kinds: dict[Kind, list[Unit]] = {}
+    for unit in units:
+        kinds.setdefault(kind_of(unit), []).append(unit)
+    early: list[Unit] = []
+    ready: deque[Unit] = deque()
+    for first, *others in kinds.values():
+        early += [first, *(ready.popleft() for _ in range(min(workers, len(ready))))]
+        ready += others
+    return [*{unit.key: unit for unit in (*early, *units)}.values()]
+
+
 class Batches(Iterator[list[Unit]]):
     """Units in the order in which workers get them, several at a time if they are short.
 
-    The first units of all kinds come first, one at a time: they compile learners and load data.
+    The first units of all kinds come early (`ordered`), one at a time.
 
     Parameters
     ----------
@@ -143,9 +160,7 @@ class Batches(Iterator[list[Unit]]):
     def __init__(
         self, units: Sequence[Unit], workers: int, wanted: Callable[[list[Unit]], list[Unit]]
     ) -> None:
-        first = {kind_of(unit): unit for unit in reversed(units)}
-        ahead = {unit.key: unit for unit in reversed(first.values())}
-        self._waiting = deque((ahead | {unit.key: unit for unit in units}).values())
+        self._waiting = deque(ordered(units, workers))
         self._workers, self._wanted = workers, wanted
         self._left = Counter(map(kind_of, units))
         self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds

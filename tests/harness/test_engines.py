@@ -149,16 +149,15 @@ def batches(units: list[Unit], workers: int = 1) -> Batches:
     return Batches(units, workers, lambda batch: batch)
 
 
-def test_the_first_of_each_kind_come_first_and_alone() -> None:
-    """They compile; after them, units of any kinds share a batch if they are short."""
-    units = [*small("pm").repeats(0, 20), *small("pa").repeats(0, 20)]
-    queue = batches(units)
-    first = [next(queue), next(queue)]
-    assert first == [units[:1], units[20:21]]
-    for unit in (units[0], units[20]):
+def test_the_first_of_each_kind_come_early_and_alone() -> None:
+    """They compile; beside them and after, units of known kinds share a batch if they are short."""
+    pm, pa, gd = (small(name).repeats(0, 20) for name in ("pm", "pa", "gd"))
+    queue = batches([*pm, *pa, *gd])
+    assert [next(queue) for _ in range(4)] == [pm[:1], pa[:1], pm[1:2], gd[:1]]
+    for unit in (pm[0], pa[0], gd[0]):
         queue.note(unit, 9.0)  # with compiling
         queue.note(unit, BATCH_SECONDS / 4)
-    assert next(queue) == units[1:5]
+    assert next(queue) == pm[2:6]
 
 
 @pytest.mark.parametrize("every", [0, 1, 2, 3])
