@@ -248,7 +248,7 @@ class Table(DisplayedResult):
     def __repr__(self) -> str:
         """Return the table as text."""
         file = io.StringIO()
-        console = Console(file=file, width=WIDEST)
+        console = Console(file=file, width=WIDEST, force_terminal=False)
         show(self.layout._replace(notes=[]), console)
         return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 

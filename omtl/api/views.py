@@ -90,7 +90,7 @@ class View:
         from rich.console import Console
         from rich.text import Text
 
-        console = Console(file=file)
+        console = Console(file=file, force_terminal=False if file else None)
         kept, table = list(self.heads), self._grid(self.heads)
         needed = _width_of(table)
         limit = limit or max(console.width, needed)

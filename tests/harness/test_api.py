@@ -121,13 +121,15 @@ def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
     assert "PassiveAggressive(C=0.01)" in repr(fixed)
 
 
-def test_a_sweep_marks_the_best_and_keeps_what_failed() -> None:
+def test_a_sweep_marks_the_best_and_keeps_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     small = "dataset.options.n_examples=20"
     runs = omtl.sweep(small, "seed=0,1", algorithm=["pm", "stl"], **SMALL)
     assert runs.frame["algorithm"].tolist() == ["pm", "pm", "stl", "stl"]
     assert runs.frame["failed"].notna().tolist() == [False, False, True, True]
     assert runs.best in ("0", "1")
     assert repr(runs).count("best") == 1
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal's colours belong to no text
+    assert "\x1b" not in repr(runs)
     with pytest.raises(UserError, match="has no score"):
         omtl.sweep(small, algorithm=["stl"], **SMALL)
 
@@ -185,8 +187,13 @@ def test_a_wrong_option_is_refused_and_not_ignored(given: dict[str, Any], why: s
             omtl.board(["pa", "pm"], ["random_walk"], **given)
 
 
-def test_a_table_shows_plots_and_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_shows_plots_and_explains_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = omtl.table("DOM-Table1", cell="pa on synthetic", repeats=2)
+    with monkeypatch.context() as forced:
+        forced.setenv("FORCE_COLOR", "1")
+        assert "\x1b" not in repr(table)
     (row,) = table.frame.to_dict("records")
     assert row["algorithm"] == "PA"
     assert row["verdict"] in ("match", "near", "off")
