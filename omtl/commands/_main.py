@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
@@ -211,6 +213,8 @@ def _ended_dry(options: argparse.Namespace) -> int:
 
 def entry() -> int:
     """Run the command of this process, which exits with the returned status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as on standard error, if it has no such letter
+        sys.stdout.reconfigure(errors="backslashreplace")
     return main(exits=True)
 
 

@@ -182,6 +182,13 @@ def test_a_closed_output_and_a_full_disk_are_no_traceback(
     assert "Traceback" not in done.stderr
 
 
+def test_letters_that_the_output_lacks_are_spelt_out(tmp_path: Path) -> None:
+    """As where a pipe or the locale knows ASCII alone."""
+    words = ("-m", "omtl", "table", "dom-table1", "--repeats", "1", "--cell", "PM on Synthetic")
+    done = python(*words, env=environment(tmp_path) | {"PYTHONIOENCODING": "ascii"})
+    assert r"\xb1" in done.stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a folder that is in use")
 def test_a_current_folder_that_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
