@@ -98,8 +98,8 @@ faults: $(VENV)/test ## break runs at random moments on every engine, resume the
 slurm: $(VENV)/test ## compute units by workers that are jobs of a Slurm on this machine (Debian, root)
 	@bash scripts/slurm.sh
 
-mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n)
-	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)'
+mutants: $(VENV)/test ## change the code in small ways and see whether tests notice (N=300 SEED=n JOBS=n)
+	@$(PYTHON) -m scripts.mutants --count '$(or $(N),300)' --seed '$(SEED)' $(PARALLEL)
 
 # Licences under which a package may be used beside MIT code.
 FREE = MIT;BSD;Apache;ISC;MPL;Mozilla Public;PSF;Python Software Foundation;Zlib;ZPL;Zope;Unlicense;CC0;LGPL;HPND;Public Domain

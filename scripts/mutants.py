@@ -5,8 +5,9 @@
 mutmut changes the modules that ``[tool.mutmut]`` of pyproject.toml names, in a copy of the project
 in ``mutants/``, and notes which tests call which function. Then a sample of its mutants is tried,
 each by the tests that call its function, in a process that has cached nothing. Prints how many were
-noticed, and those that were not: ``mutmut show NAME`` shows the change. The copy and the notes are
-used again; delete the folder where code or tests have changed.
+noticed, and those that were not: ``mutmut show NAME`` shows the change. The copy, the notes and the
+mutants tried so far are kept there, so that a stopped run resumes; delete the folder after changes
+of code or tests.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import pandas as pd
 ROOT = Path(__file__).parent.parent
 MUTANTS = ROOT / "mutants"
 NOTES = MUTANTS / "mutmut-stats.json"
+TRIED = MUTANTS / "tried.csv"
 IN_PROGRAMS = """
 import os
 if os.environ.get("MUTANT_UNDER_TEST") == "stats":
@@ -62,11 +64,26 @@ def is_noticed(mutant: str, notes: dict[str, dict[str, Any]]) -> bool:
         return True
 
 
+def try_mutants(sample: list[str], jobs: int | None) -> pd.DataFrame:
+    """Return which mutants of a sample are noticed, each noted as soon as it is tried."""
+    notes = json.loads(NOTES.read_text(encoding="utf-8"))
+    if not TRIED.exists():
+        TRIED.write_text("mutant,noticed\n", encoding="utf-8")
+    left = sorted({*sample} - {*pd.read_csv(TRIED)["mutant"]}, key=sample.index)
+    with ThreadPool(jobs) as pool, TRIED.open("a", encoding="utf-8") as file:
+        ends = pool.imap(partial(is_noticed, notes=notes), left)
+        for mutant, noticed in zip(left, ends, strict=True):
+            print(f"{mutant},{noticed}", file=file, flush=True)
+    tried = pd.read_csv(TRIED)
+    return tried[tried["mutant"].isin(sample)]
+
+
 def main() -> int:
     """Try a sample of mutants; return 1 if fewer than nine in ten are noticed."""
     top = argparse.ArgumentParser(description="Change the code, and see whether tests notice.")
     top.add_argument("--count", type=int, default=300, help="size of the sample; default: 300")
     top.add_argument("--seed", type=int, default=0, help="of the sample; default: 0")
+    top.add_argument("--jobs", type=int, help="mutants tried at once; default: one per core")
     given = top.parse_args()
     if not NOTES.exists():
         MUTANTS.mkdir(exist_ok=True)
@@ -75,18 +92,15 @@ def main() -> int:
     if not NOTES.exists():
         print("the tests do not pass without a change: there is nothing to measure")
         return 1
-    notes = json.loads(NOTES.read_text(encoding="utf-8"))
     made = [json.loads(path.read_text("utf-8")) for path in MUTANTS.rglob("*.py.meta")]
     names = sorted(name for each in made for name in each["exit_code_by_key"])
     sample = random.Random(given.seed).sample(names, min(given.count, len(names)))
-    with ThreadPool() as pool:
-        found = pool.map(partial(is_noticed, notes=notes), sample, chunksize=1)
-    ends = pd.DataFrame({"mutant": sample, "noticed": found})
-    folder = ends["mutant"].str.extract(r"^(omtl\.\w+|\w+)", expand=False)
-    print(ends.groupby(folder)["noticed"].agg(mutants="size", noticed="sum").to_string())
-    missed = ends["mutant"][~ends["noticed"]].sort_values()
-    print(*missed, sep="\n")
-    return int(len(missed) > len(sample) / 10)
+    tried = try_mutants(sample, given.jobs)
+    folder = tried["mutant"].str.extract(r"^(omtl\.\w+|\w+)", expand=False)
+    print(tried.groupby(folder)["noticed"].agg(mutants="size", noticed="sum").to_string())
+    print(f"{tried['noticed'].mean():.1%} of {len(tried)} mutants were noticed; not:")
+    print(*tried["mutant"][~tried["noticed"]].sort_values(), sep="\n")
+    return int(tried["noticed"].mean() < 0.9)
 
 
 if __name__ == "__main__":
