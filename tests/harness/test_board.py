@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from omtl.evidence.board import (
     BoardPlan,
     at_edge,
     audit_choices,
+    bytes_of,
     code_of_learner,
     stream_of,
 )
@@ -120,6 +122,12 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
+    facts = made.data.set_index("dataset").loc["joining_tasks"].to_dict()
+    assert facts | {"seen": "", "least_loss": 0.0} == {
+        **{"label": "Joining tasks", "kind": "changing", "tasks": 8, "examples": 2250},
+        **{"share": 1.0, "repeats": 2, "features": 50, "rows": "dense", "positives": 0.512},
+        **{"protocol": "given_order", "seen": "", "least_loss": 0.0},
+    }
     least = made.data.set_index("dataset")["least_loss"]
     assert least.between(0.0, 10.0).all()  # few examples for many features
     for learner, cells in made.cells.groupby("algorithm"):
@@ -153,6 +161,11 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     write_board(made, tmp_path)
     written = (tmp_path / "times.csv").read_text(encoding="utf-8").splitlines()
     assert written == [lines[0], kept[1], *lines[2:]]
+
+
+def test_a_state_is_as_large_as_all_its_arrays() -> None:
+    own = SimpleNamespace(u=np.zeros(4))
+    assert bytes_of({"w": [np.zeros(3), (np.zeros(2, np.int8), 1.0)], "own": own}) == 24 + 2 + 32
 
 
 def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:

@@ -7,6 +7,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import astuple
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -282,3 +283,5 @@ def test_a_dry_run_computes_nothing(
     assert DryRunPlan(4, 4, None, 2).summary().endswith("because no similar units are stored yet")
     assert DryRunPlan(4, 2, 60.0, 2).summary() == "4 units, 2 of them to compute: about 60 seconds"
     assert DryRunPlan(4, 0, None, 2).summary() == "4 units, 0 of them to compute"
+    plans = [DryRunPlan(4, 3, known, 2) for known in (60.0, None, 20.0)]
+    assert astuple(DryRunPlan.of_all(plans)) == (12, 9, 40.0, 2)

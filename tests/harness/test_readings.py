@@ -14,17 +14,23 @@ import pandas as pd
 import pytest
 import yaml
 from described import a_table
-from miniature import AS_WRITTEN
+from miniature import AS_WRITTEN, SERIAL
+from small_tables import on_small_walk
 
 from omtl.commands._main import main
+from omtl.compute.store import Store
 from omtl.experiment.descriptions import Question
 from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, proofread, published_results
+from omtl.tables.cells import each_cell, planned
+from omtl.tables.plan import describe
 from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
+from omtl.tables.scoring import scored
+from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 
 TABLE = "dom-table1"
@@ -100,6 +106,34 @@ def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
     )
     assert searched(begin="elsewhere").answers == searched().answers
+
+
+def test_a_trial_is_as_far_from_print_as_its_cells_on_average(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell at most a quarter of its scale; our baselines are not compared."""
+
+    def few(*given: Any, **named: Any) -> pd.DataFrame:
+        cells = on_small_walk(planned(*given, **named))
+        cells = cells[cells["algorithm"].isin(["PM", "PA", "Majority"])]
+        return cells.assign(published_mean=["28.00", "90.00", ""])
+
+    described = describe("table", TABLE)
+    columns = [column for column in described.columns if column.published == "Synthetic"]
+    alone = replace(described, columns=columns)
+    monkeypatch.setattr(search_readings, "describe", lambda *_: alone)
+    monkeypatch.setattr(search_readings, "planned", few)
+    asked = Request("as_written", 5, parallel=SERIAL, store=store)
+    found = search_readings.search(TABLE, asked, lambda _line: None, wanted=())
+    cells = scored(few(TABLE, asked, AS_WRITTEN, 1)[:2], store)
+    assert found.cells["algorithm"].tolist() == ["PM", "PA"]
+    assert found.cells["ours"].tolist() == [f"{mean:.6g}" for mean in cells["ours_mean"]]
+    near, far = (np.abs(c.values / float(c.published_mean) - 1.0) for c in each_cell(cells))
+    distance = np.mean([np.minimum(near, placebo_test.FARTHEST).mean(), placebo_test.FARTHEST])
+    assert far.min() > placebo_test.FARTHEST
+    (trial,) = found.record.to_dict("records")
+    assert float(trial["distance"]) == pytest.approx(distance, abs=1e-5)
+    assert sum(trial[verdict] for verdict in JUDGED) == 2
 
 
 def searched_by_command(*words: str) -> None:
@@ -213,6 +247,8 @@ def test_a_copied_row_is_found() -> None:
     """Also with one of its cells changed; rows that are merely close are not."""
     means = np.random.default_rng(0).uniform(5.0, 20.0, size=(6, 5))
     assert found_in("repeated row", cells_of(means)) == set()
+    by_chance = proofread.CHECKS["repeated row"](cells_of(means), a_table(repeats=10)).expected
+    assert float(by_chance.partition(" ")[0]) < 1e-6
     means[4] = means[1] + 0.01
     both = {(f"row {i}", f"data {j}") for i in (1, 4) for j in range(5)}
     assert found_in("repeated row", cells_of(means)) == both

@@ -26,6 +26,7 @@ from omtl.measures.sequential import reach_of_rest
 from omtl.protocols.cumulative import play_grid
 from omtl.protocols.setting import Setting
 from omtl.tables.cells import PLACE, first_cell
+from omtl.tables.notes import notes_on_sources
 from omtl.tables.plan import descriptions
 from omtl.tables.play import COST, cost_of, left_by_search, play_cells, record, stages
 from omtl.tables.request import Request
@@ -314,6 +315,10 @@ def test_table_stops_early_where_nothing_is_open(
     near = cells.assign(published_mean=f"{border:.4f}", published_std="0.01")
     again, _ = play_until_settled(near, request)
     assert ALL_PLAYED in set(again["stopped"])
+    n_all = (again["stopped"] == ALL_PLAYED).sum()
+    (said,) = notes_on_sources(pd.concat([found, found, again]))
+    assert said.startswith(f"{6 - n_all} of 6 cells stopped after ")
+    assert f"; {n_all} needed all repeats" in said
     elsewhere = Request("as_written", "auto", parallel=SERIAL, store=Store(tmp_path / "two"))
     once_more, _ = play_until_settled(far, elsewhere)
     for one, other in zip(found["values"], once_more["values"], strict=True):

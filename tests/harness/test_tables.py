@@ -128,6 +128,9 @@ def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> No
     assert run.machine["host"] == json.loads(json.dumps(host()))
     assert run.machine["computed_by"]["units_computed"] == 4
     assert run.machine["seconds"] > 0.0
+    made(here, store)  # from the store
+    assert run.machine["last_run"]["units_computed"] == 0
+    assert run.machine["computed_by"]["units_computed"] == 4
 
 
 def test_rows_are_folded_and_unfolded() -> None:

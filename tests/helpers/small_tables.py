@@ -33,7 +33,11 @@ BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_poole
 def small_table(repeats: int = 2, selection: str | None = None) -> pd.DataFrame:
     """Return the synthetic column of DOM's table on a small random walk."""
     request = Request("as_written", repeats, selection=selection)
-    cells = planned("dom-table1", request, AS_WRITTEN)
+    return on_small_walk(planned("dom-table1", request, AS_WRITTEN))
+
+
+def on_small_walk(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the synthetic column of a table on a small random walk."""
     cells = cells[cells["dataset"] == "Synthetic"].reset_index(drop=True)
     small_ones = [with_options(experiment, **SMALL_WALK) for experiment in cells["experiment"]]
     return cells.assign(experiment=small_ones)
