@@ -28,9 +28,7 @@ def option_files(group: str) -> dict[str, Path]:
                 name = path.relative_to(folder).with_suffix("").as_posix()
                 if name in found:
                     there = provider_of(found[name]).name
-                    raise UserError(
-                        f"{path}: there is a {group} {name!r} in {there} already; rename it"
-                    )
+                    raise UserError(f"{path}: {there} has {group} {name!r} already; rename yours")
                 found[name] = path
     return dict(sorted(found.items()))
 

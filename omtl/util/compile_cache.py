@@ -68,7 +68,7 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for the types of the arguments."""
-        kinds = kind_of(arguments)
+        kinds = type_key(arguments)
         compiled = self._made.get(kinds)
         if compiled is not None:
             return compiled(*arguments)
@@ -160,13 +160,13 @@ def classes_in(arguments: tuple[Any, ...]) -> tuple[type, ...]:
     return tuple(found)
 
 
-def kind_of(value: Any) -> Any:
+def type_key(value: Any) -> Any:
     """Return what decides how a value is compiled: its class, an array's layout, a tuple's parts.
 
     It tells apart all that numba does, at a tenth of the time.
     """
     if isinstance(value, tuple):
-        return (type(value), *map(kind_of, value))
+        return (type(value), *map(type_key, value))
     if isinstance(value, np.ndarray):
         flags = value.flags
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"

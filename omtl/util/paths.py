@@ -56,7 +56,7 @@ def home_folder() -> Path:
     """
     named = os.environ.get("OMTL_HOME")
     if named:
-        return Path(named)
+        return Path(named).expanduser()
     folder = CHECKOUT or os.environ.get("OMTL_OWN")
     if folder:
         return Path(folder) / ".omtl"

@@ -26,7 +26,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, append, write_whole
-from omtl.util.paths import ROOT
+from omtl.util.paths import ROOT, home_folder
 from omtl.util.signals import SIGNALS, ended
 from omtl.util.status import INTERRUPTED, TERMINATED
 
@@ -47,6 +47,13 @@ def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.Mo
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_home_may_be_named_from_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no shell reads the variable, as in a file of a container."""
+    monkeypatch.setenv("OMTL_HOME", "~/kept")
+    assert home_folder() == Path.home() / "kept"
+    assert Store.default().folder == Path.home() / "kept" / "store"
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

@@ -211,7 +211,9 @@ def test_a_name_belongs_to_one_provider(installed: Path) -> None:
         (installed / place).parent.mkdir(parents=True)
         shutil.copy(source, installed / place)
     listed = python(installed, "-m", "omtl", "list", "algorithms", status=2)
-    assert "algorithm 'leaky_perceptron' in extension paper-example already; rename it" in listed
+    assert (
+        "extension paper-example has algorithm 'leaky_perceptron' already; rename yours" in listed
+    )
     listed = python(installed, "-m", "omtl", "list", "tables", status=2)
     assert "there is a paper 'example' already; rename yours" in listed
     shutil.rmtree(installed / "algorithm")
