@@ -126,7 +126,7 @@ def kind_of(unit: Unit) -> Kind:
     return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
 
 
-def ordered(units: Sequence[Unit], workers: int) -> list[Unit]:
+def handing_order(units: Sequence[Unit], workers: int) -> list[Unit]:
     """Return units so that the first ones of all kinds come early, beside others of known kinds.
 
     The first of a kind compiles a learner and loads data. Only one worker can compile at a time:
@@ -146,7 +146,7 @@ def ordered(units: Sequence[Unit], workers: int) -> list[Unit]:
 class Batches(Iterator[list[Unit]]):
     """Units in the order in which workers get them, several at a time if they are short.
 
-    The first units of all kinds come early (`ordered`), one at a time.
+    The first units of all kinds come early (`handing_order`), one at a time.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Batches(Iterator[list[Unit]]):
     def __init__(
         self, units: Sequence[Unit], workers: int, wanted: Callable[[list[Unit]], list[Unit]]
     ) -> None:
-        self._waiting = deque(ordered(units, workers))
+        self._waiting = deque(handing_order(units, workers))
         self._workers, self._wanted = workers, wanted
         self._left = Counter(map(kind_of, units))
         self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds
