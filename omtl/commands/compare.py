@@ -11,9 +11,9 @@ from omtl.commands._options import DRY_RUN, JSON, listed_names, option, print_js
 GROUP = "test my method"
 EXAMPLES = (
     "compare algorithm=my_learner dataset=landmine",
-    "compare algorithm=coml dataset=my_data --only pa,pm repeats=20",
+    "compare algorithm=coml dataset=my_data --against pa,pm repeats=20",
     "compare algorithm=my_learner dataset=landmine,spam,sentiment --to paper/",
-    "compare algorithm=my_learner dataset=landmine --with rom_rda_rates --json",
+    "compare algorithm=my_learner dataset=landmine --also rom_rda_rates --json",
 )
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
 OPTIONS = (
@@ -23,8 +23,8 @@ OPTIONS = (
         metavar="NAME=VALUE",
         help="the learner and the data, as for omtl run",
     ),
-    option("--with", dest="also", help="add these algorithms: a,b", **NAMES),
-    option("--only", help="compare with these algorithms only: a,b", **NAMES),
+    option("--also", help="add these algorithms: a,b", **NAMES),
+    option("--against", help="compare with these algorithms: a,b", **NAMES),
     option("--metric", default="error", help="default: error; auc uses selection=cv5"),
     option(
         "--to",
@@ -39,7 +39,7 @@ OPTIONS = (
 def run(
     overrides: Sequence[str],
     also: tuple[str, ...],
-    only: tuple[str, ...],
+    against: tuple[str, ...],
     metric: str,
     to: Path | None,
     as_json: bool,
@@ -50,7 +50,7 @@ def run(
     sets = [word for word in overrides if word.startswith("dataset=")]
     rest = [word for word in overrides if word not in sets]
     data = dict.fromkeys(name for word in sets for name in listed_names(word.partition("=")[2]))
-    found = compare(None, [*data] or None, *rest, against=only or None, also=also, metric=metric)
+    found = compare(None, [*data] or None, *rest, against=against or None, also=also, metric=metric)
     print_json(found.as_json()) if as_json else found.show()
     if to is not None:
         paths = found.write(to)

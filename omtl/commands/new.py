@@ -12,7 +12,7 @@ GROUP = "test my method"
 EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 
 NEXT = {
-    "learner": "omtl check {file}; omtl compare algorithm={name} --only pa,pm",
+    "learner": "omtl check {file}; omtl compare algorithm={name} --against pa,pm",
     "dataset": "omtl run dataset={name}",
     "paper": "omtl table {name}-table1; omtl explain {name}-table1",
 }

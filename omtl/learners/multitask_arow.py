@@ -4,7 +4,7 @@ It makes fewer errors than AROW for each task on landmine (5.89 instead of 6.40%
 9.65) and sentiment (17.10, 19.58). Compared with AROW (pooled) it gains only on landmine, 0.29 ±
 0.04; on spam, −0.19 ± 0.26, and on sentiment, 0.08 ± 0.09, they do not differ. So nearly all of the
 gain from second-order sharing there is the gain from pooling (``omtl compare
-algorithm=multitask_arow dataset=landmine,spam,sentiment --only arow,arow_pooled repeats=10``;
+algorithm=multitask_arow dataset=landmine,spam,sentiment --against arow,arow_pooled repeats=10``;
 hyper-parameters chosen on the first tenth, 95% intervals of paired differences).
 """
 

@@ -329,6 +329,6 @@ def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     """Of the learner's own process, too."""
     walk = ["algorithm=mine0", "dataset.options.n_examples=20", "repeats=1"]
-    words = ("compare", *walk, "--only", "pm", "--debug")
+    words = ("compare", *walk, "--against", "pm", "--debug")
     done = run(["w[0] = scor + 1"], tmp_path, *words, status=2)
     assert "Traceback (most recent call last)" in done.stderr

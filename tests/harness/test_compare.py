@@ -125,7 +125,9 @@ def test_baselines_are_tuned(store: Store) -> None:
 
 def test_json_of_a_comparison_has_fixed_keys(told) -> None:
     """With all that names the numbers; parameters by repeat, and infinity as such."""
-    found = json.loads(told("compare", "algorithm=pa", "--only", "coml,majority", *SMALL, "--json"))
+    found = json.loads(
+        told("compare", "algorithm=pa", "--against", "coml,majority", *SMALL, "--json")
+    )
     named = ("version", "dataset", "protocol", "seed", "selection", "reading", "repeats", "metric")
     assert set(named) <= set(found)
     assert found["selection"] == "progressive"

@@ -191,7 +191,7 @@ def test_by_the_command_line(
     monkeypatch.setenv("COLUMNS", "80")
     small = [f"dataset.options.{name}={n}" for name, n in (("n_examples", 40), ("n_features", 8))]
     words = ["compare", "algorithm=pa", "dataset=random_walk,outlier_walk_small", *small]
-    words += ["repeats=2", "--only", "pm,majority", "--to", str(tmp_path / "paper")]
+    words += ["repeats=2", "--against", "pm,majority", "--to", str(tmp_path / "paper")]
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "win/tie/loss" in out
