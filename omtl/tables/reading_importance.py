@@ -79,7 +79,7 @@ def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Question]) -> 
     n = len(indicators)
     explained = _explained(list(indicators.values()), distances)
     sets = np.arange(2**n)
-    sizes = np.sum([sets >> bit & 1 for bit in range(n)], axis=0, dtype=int)
+    sizes = np.sum([sets >> bit & 1 for bit in range(n)], axis=0)
     weights = np.array([1.0 / (n * comb(n - 1, size)) for size in range(n)])
     found = {}
     for bit, name in enumerate(indicators):

@@ -13,6 +13,7 @@ import pytest
 from miniature import SERIAL, small
 from scipy.optimize import minimize
 
+from omtl.compute.engine import Outcome
 from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
@@ -20,6 +21,7 @@ from omtl.evidence.board import (
     BoardPlan,
     at_edge,
     audit_choices,
+    board_cells,
     bytes_of,
     code_of_learner,
     stream_of,
@@ -147,6 +149,8 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     for place, units in board.units.items():
         took = [result.facts["seconds"] for result in store.stored(units)]
         assert seconds[place] == pytest.approx(min(took), rel=1e-3)
+    longer = board_cells(replace(SMALL, repeats=3), store, Outcome())
+    assert set(longer["why"]) == {"2 of 3 repeats are stored"}
     first = {path.name: path.read_bytes() for path in write_board(made, tmp_path)}
     again = {
         path.name: path.read_bytes()
@@ -239,22 +243,14 @@ def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
 
 def test_what_sharing_gains() -> None:
     """By ratios with intervals, beside each task alone and one model for all."""
-    wiggle = {
-        name: size * np.array([-0.01, 0.01, 0.0])
-        for name, size in zip("aps", (1, 2, 3), strict=True)
-    }
+    wiggle = {name: size * np.array([-0.01, 0.01, 0.0]) for size, name in enumerate("aps", 1)}
     means = {"a": 10.0, "p": 20.0, "s": 10.2}
-    cells = pd.DataFrame(
-        [
-            {
-                "dataset": data,
-                "algorithm": name,
-                "values": " ".join(map(str, mean * k + wiggle[name])),
-            }
-            for data, k in (("one", 1.0), ("two", 2.0))
-            for name, mean in means.items()
-        ]
-    )
+    rows = [
+        (data, name, " ".join(map(str, mean * k + wiggle[name])))
+        for data, k in (("one", 1.0), ("two", 2.0))
+        for name, mean in means.items()
+    ]
+    cells = pd.DataFrame(rows, columns=["dataset", "algorithm", "values"])
     found = sharing(cells, {"F": {"alone": "a", "pooled": "p", "shared": "s"}})
     assert found["outcome"].tolist() == ["equivalent", "better"] * 2
     assert found["ratio"].tolist() == pytest.approx([1.02, 0.51] * 2, rel=1e-3)
@@ -334,9 +330,7 @@ def test_how_far_the_order_depends_on_the_data() -> None:
     ranked = ranking(cells, "error")
     assert ranked["real"].tolist() == pytest.approx(ranked["synthetic"].tolist(), abs=0.1)
     halves, real, own = order_notes(cells, ranked, config)
-    assert halves.endswith(
-        "1.00 between random halves of the data sets."
-    )  # one repeat has no halves
+    assert halves.endswith("1.00 between random halves of the data sets.")  # not of one repeat
     assert "rank correlation of 1.00" in real
     lacking = ranking(cells.drop(index=17), "error")  # what is not played is no battle
     assert lacking["algorithm"].tolist() == ranked["algorithm"].tolist()
@@ -361,17 +355,10 @@ def test_how_far_the_order_depends_on_the_repeats() -> None:
 def test_curves_of_repeats_with_checkpoints_of_their_own() -> None:
     """Task after task, they are at the ends of each repeat's tasks: rates are taken at places
     that all repeats have, and are exact at the end."""
-    results = [
-        Result(
-            {
-                "checkpoint_mistakes": np.array([made]),
-                "seen": np.array(seen),
-                "diverged": np.zeros(1),
-            },
-            {},
-        )
-        for made, seen in (([10, 40], [100, 400]), ([40, 50, 60], [200, 300, 400]))
-    ]
+    results = []
+    for made, seen in (([10, 40], [100, 400]), ([40, 50, 60], [200, 300, 400])):
+        arrays = {"checkpoint_mistakes": np.array([made]), "seen": np.array(seen)}
+        results.append(Result(arrays | {"diverged": np.zeros(1)}, {}))
     curves = curves_of(results, np.zeros(2, int), SelectionSpec.named("oracle"))
     assert curves.shape == (2, 100)
     assert curves[:, -1] == pytest.approx([10.0, 15.0])
@@ -390,9 +377,7 @@ def test_a_board_shows_other_metrics_beside_its_own(tmp_path: Path) -> None:
 
 def test_a_board_of_networks(tmp_path: Path) -> None:
     """A learner on a network enters on each; a ring of nodes with two links sends less than all."""
-    board = BoardPlan(
-        board="networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1
-    )
+    board = BoardPlan("networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1)
     made = make_board(board, SERIAL, Store(tmp_path / "store"))
     sent = made.cells.set_index("label")["sent"]
     m, d = 8, 50
@@ -450,6 +435,7 @@ ON_NETWORKS = {
     for n in (1, 2)
     for network in ("full", "grid", "ring")
 }
+OF_QUERIES = {"humble": "HUMBLE", "peer": "PEER"}
 OF_BETS = {"biased_tasks": "Synthetic", "lenk": "Lenk", "school": "Schools"}
 
 PRINTED = [
@@ -458,14 +444,7 @@ PRINTED = [
     ("default", "dom-table1", "error", OF_DOM, DOM, 6),
     ("networks", "dom-table1", "error", OF_DOM, ON_NETWORKS, 12),
     ("regression", "pfmtl-table1", "absolute_error", OF_BETS, BETS, 10),
-    (
-        "queries",
-        "amtl-table1",
-        "right",
-        {"amtl_spam": "Spam"},
-        {"humble": "HUMBLE", "peer": "PEER"},
-        2,
-    ),
+    ("queries", "amtl-table1", "right", {"amtl_spam": "Spam"}, OF_QUERIES, 2),
 ]
 """Data sets that a board plays whole, as a paper's table does, and the paper's learners."""
 

@@ -68,11 +68,8 @@ def outcome(a: list[float], b: list[float]) -> str:
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
-        (
-            [1.0, 2.0, 9.0, 5.0],
-            [1.1, 2.1, 9.15, 5.1],
-            HOLDS,
-        ),  # paired: the repeats' own spread is no matter
+        # Paired: the repeats' own spread does not matter.
+        ([1.0, 2.0, 9.0, 5.0], [1.1, 2.1, 9.15, 5.1], HOLDS),
         ([1.1, 2.1, 9.15, 5.1], [1.0, 2.0, 9.0, 5.0], FAILS),
         ([1.0, 2.0, 3.0], [1.5, 1.5, 3.0], UNDECIDED),
         ([1.0, 2.0], [1.0, 2.0], UNDECIDED),  # equal numbers decide nothing
@@ -127,6 +124,8 @@ def test_the_same_line_elsewhere() -> None:
     found = judged(a_claim({**part, "than": ["A at 1"]}), shown)
     assert found == (HOLDS, "left at 2: A < A at 1")
     assert decided(a_claim({**part, "than": ["B at 2"]}), shown) == UNDECIDED
+    with pytest.raises(UserError, match=r"^claim c, panel a: .*middle"):
+        decided(a_claim({**part, "parts": ["middle"], "than": ["B at 2"]}), shown)
 
 
 def cells(**values: list[float]) -> pd.DataFrame:

@@ -261,6 +261,9 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert tuple(rows.columns) == hindsight_gap.COLUMNS
+    one = rows.to_dict("records")[0]
+    assert hindsight_gap.sentence(one) in told
+    assert ", Synthetic task2: " in hindsight_gap.sentence(one | {"task": "task2"})
     rows.loc[0, "table"] = "aklo-table1"
     rows.to_csv(path, index=False, lineterminator="\n")
     hindsight_gap.write_hindsight_gap(Request(repeats=N, store=filled), here)

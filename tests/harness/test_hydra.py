@@ -20,6 +20,7 @@ from omtl.experiment.config import load_option, options
 from omtl.experiment.readings import Reading, columns_with
 from omtl.experiment.schema import thawed
 from omtl.experiment.specs import SPECS, AlgorithmSpec
+from omtl.reproduction.record import line
 from omtl.util.errors import UserError
 
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
@@ -174,6 +175,10 @@ def test_a_run_leaves_its_record(home: Path, capsys: pytest.CaptureFixture[str])
     errors = table.groupby("algorithm.margin")["error"].apply(list)
     assert errors.index.tolist() == [0.0, 0.5]
     assert errors[0.5] == values
+    config = composed(["algorithm=dom1", "network=ring", *SMALL]).as_mapping()
+    assert line(record | {"config": config}).startswith("DOM-I on ring, Synthetic: error ")
+    config["network"]["edges"] = [[0, 1]]
+    assert line(record | {"config": config}).startswith("DOM-I on the given network, Synthetic: ")
 
 
 def test_a_sweep_ends_with_one_table_of_all_jobs(

@@ -32,6 +32,7 @@ from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
+from omtl.util.result_files import read_csv
 
 TABLE = "dom-table1"
 
@@ -159,7 +160,8 @@ def test_only_a_full_search_writes_the_readings(
         for name, answers in searched().answers.items()
     }
     assert kept == expected
-    assert (tmp_path / "results" / "readings" / f"{TABLE}.placebo.csv").exists()
+    found = read_csv(tmp_path / "results" / "readings" / f"{TABLE}.placebo.csv")
+    pd.testing.assert_frame_equal(read_csv(placebo_test.write_placebo_test(TABLE, seed=0)), found)
 
 
 def test_readings_are_written_beside_their_paper(

@@ -64,6 +64,7 @@ def test_a_damaged_unit_is_computed_again(
     content = bytearray(getattr(row, column))
     content[-1] ^= 1
     change(store, f"update units set {column} = ? where key = ?", bytes(content), row.key)
+    assert [key for key, why in store.damaged().items() if why] == [units[0].key]
     assert engine.run_units(units, store, SERIAL, quiet=True).computed == 1
     assert f"{units[0].name} is damaged" in capsys.readouterr().err
     assert stored_row(store, row.key)

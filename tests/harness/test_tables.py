@@ -199,6 +199,8 @@ def test_by_the_command_line(
     written = {path.name for path in (tmp_path / "paper").iterdir()}
     tables = {"comparison.csv", "comparison.tex", "repeats.csv", "ranks.csv"}
     assert written >= tables | {"curves.svg", "curves.pdf", "curves.csv"}
+    curves = (tmp_path / "paper" / "curves.svg").read_text(encoding="utf-8")
+    assert all(f">{label}</text>" in curves for label in ("examples", "cumulative error rate (%)"))
     with (tmp_path / "paper" / "comparison.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 3
