@@ -83,9 +83,11 @@ class Apart:
         # Within walls the parent has another number; they end with it themselves.
         numbers = (theirs.fileno(), 0 if walls else os.getpid(), mib or 0, int(confined))
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+        # Modules in the current folder must not take the place of Python's own: -P.
+        words = [sys.executable, "-P", "-m", "omtl.compute.own_process", *map(str, numbers)]
         with theirs:
             self._process = subprocess.Popen(
-                [*walls, sys.executable, "-m", "omtl.compute.own_process", *map(str, numbers)],
+                [*walls, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL if confined else None,
                 pass_fds=[theirs.fileno()],

@@ -287,7 +287,7 @@ def check_submission(
         return [f"drawn by --seed {seed}; {can_confine()}", *map(str, replays)], are_same(replays)
     with tempfile.TemporaryDirectory() as fresh:
         unpack(content["files"], Path(fresh))
-        words = [sys.executable, "-m", "omtl", "board", "--verify", str(path.absolute())]
+        words = [sys.executable, "-P", "-m", "omtl", "board", "--verify", str(path.absolute())]
         words += ["--seed", str(seed)]
         words += [] if n_numbers is None else ["--cells", str(n_numbers)]
         environment = {**os.environ, user_folder.VARIABLE: str(Path(fresh).resolve())}

@@ -137,6 +137,15 @@ def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store:
     assert outcome.computed == 1
 
 
+def test_modules_of_the_current_folder_do_not_replace_those_of_python(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "select.py").write_text("raise RuntimeError('not that of Python')")
+    monkeypatch.chdir(tmp_path)
+    how = limited("processes", unit_seconds=120)
+    assert engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True).computed == 1
+
+
 STARTED = """
 import os, sys, time
 from miniature import small
