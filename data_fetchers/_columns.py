@@ -116,7 +116,8 @@ def parsed_frame(
 def _numbers(name: str, column: pd.Series) -> np.ndarray:
     """Return a column of features as floats, with NaN for what is missing."""
     kind = pd.api.types.infer_dtype(column)
-    if pd.api.types.is_numeric_dtype(column.dtype) or kind in ("decimal", "empty"):
+    is_real = pd.api.types.is_numeric_dtype(column.dtype) and kind != "complex"
+    if is_real or kind in ("decimal", "empty"):
         return column.to_numpy(np.float64, na_value=np.nan)
     values = column.dropna()
     if isinstance(values.iloc[0], list | dict | np.ndarray):
@@ -208,7 +209,8 @@ def table_notes(
     counts = [count[name] for name in names]
     each = some([f"{name!r} {count[name]}" for name in names])
     sizes = " to ".join(dict.fromkeys(map(str, (min(counts), max(counts)))))
-    yield f"{len(names)} tasks, {sum(counts)} examples, {sizes} per task ({each})"
+    tasks = "1 task" if len(names) == 1 else f"{len(names)} tasks"
+    yield f"{tasks}, {sum(counts)} examples, {sizes} per task ({each})"
     alike = defaultdict(list)
     for name in names:
         alike[" ".join(unicodedata.normalize("NFC", name).split())].append(name)

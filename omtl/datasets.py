@@ -249,6 +249,9 @@ def from_arrays(
     >>> from_arrays([[0.5, 1.0], [2.0, 1.0], [1.0, 0.0], [0.0, 3.0]], [0, 1, 1, 0], list("aabb"))
     <DataSet my_data: 4 examples, 2 features, 2 tasks>
     """
+    for what, given in {"X": X, "y": y, "task": task}.items():
+        if np.ma.is_masked(given):
+            raise UserError(f"{name}: {what} has masked entries; fill them in, or leave them out")
     try:
         if sparse.issparse(X):
             rows = sparse.csr_array(X)
@@ -257,6 +260,8 @@ def from_arrays(
             features = {"X": np.asarray(X)}
     except ValueError as fault:
         raise UserError(f"{name}: X must be a matrix of numbers ({fault})") from fault
+    if "X" in features and features["X"].dtype.hasobject:
+        raise UserError(f"{name}: X must be a matrix of numbers, and is one of objects")
     tasks = np.asarray(task, dtype=object)  # not text: there 7 and "7" would be one task
     if tasks.ndim != 1:
         raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")
@@ -301,6 +306,8 @@ def from_frame(
     >>> from_frame(pd.DataFrame(rows), label="ill", task="clinic", name="clinics")
     <DataSet clinics: 4 examples, 1 features, 2 tasks>
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise UserError(f"from_frame takes a pandas DataFrame, not a {type(frame).__name__}")
     parsed = parsed_frame(frame, label, task, features)
     arrays = {
         "X": parsed.X,

@@ -221,9 +221,19 @@ def test_data_that_are_none_are_refused(frame: pd.DataFrame) -> None:
             datasets.from_frame(frame, **change)
     with pytest.raises(UserError, match=r"^patients: .* y is of shape"):
         datasets.from_arrays(np.eye(4), [1, -1], ["A"] * 4, name="patients")
-    for X, why in (([[1.0], [1.0, 2.0]], "a matrix of numbers"), (np.eye(2) * 1e200, "square")):
+    wrong: list[tuple[Any, str]] = [
+        ([[1.0], [1.0, 2.0]], "a matrix of numbers"),
+        (np.eye(2) * 1e200, "square"),
+        (np.eye(2).astype(object), "one of objects"),
+        (np.ma.masked_equal(np.eye(2), 0.0), "X has masked entries"),
+    ]
+    for X, why in wrong:
         with pytest.raises(UserError, match=why):
             datasets.from_arrays(X, [1, -1], ["A"] * 2)
+    with pytest.raises(UserError, match="takes a pandas DataFrame, not a dict"):
+        datasets.from_frame(frame.to_dict())
+    with pytest.raises(UserError, match=r"'age' .complex. has"):
+        datasets.from_frame(frame.assign(age=1j), label="ill", task="clinic")
     with pytest.raises(UserError, match="'age' is there twice"):
         datasets.from_frame(pd.concat([frame, frame["age"]], axis=1), label="ill", task="clinic")
     with pytest.raises(UserError, match="not a learner"):
