@@ -206,6 +206,9 @@ def _csv(path: Path, options: Options) -> ParsedTable:
     except pyarrow.ArrowInvalid as fault:
         cause = " ".join(str(fault).split()).removeprefix("CSV parse error: ")
         raise UserError(f"it is no CSV ({cause})") from fault
+    first = table.column_names[0]
+    if table.num_columns == 1 and (other := next(filter(first.count, ";\t|"), None)):
+        raise UserError(f"its columns are separated by {other!r}; separate them by commas")
     return parsed_frame(table.to_pandas(), options.label, options.task, options.features)
 
 
