@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from miniature import SERIAL, small
+from miniature import SERIAL, small, with_options
 from scipy.optimize import minimize
 
 from omtl.compute.engine import Outcome
@@ -24,6 +24,7 @@ from omtl.evidence.board import (
     board_cells,
     bytes_of,
     code_of_learner,
+    state_bytes,
     stream_of,
 )
 from omtl.evidence.compared_learners import curves_of
@@ -170,6 +171,8 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
 def test_a_state_is_as_large_as_all_its_arrays() -> None:
     own = SimpleNamespace(u=np.zeros(4))
     assert bytes_of({"w": [np.zeros(3), (np.zeros(2, np.int8), 1.0)], "own": own}) == 24 + 2 + 32
+    few, many = (with_options(small("da"), n_examples=n).unit(0, 0) for n in (30, 60))
+    assert state_bytes(few) < state_bytes(many)  # it has products of all rows
 
 
 def test_the_audit_counts_choices_at_an_edge_and_ties() -> None:
