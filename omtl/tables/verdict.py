@@ -84,7 +84,7 @@ def judged(cells: pd.DataFrame) -> pd.DataFrame:
         over shuffles of one draw, ``shuffle_std``, and its test (`spread_tests`). What does not
         exist is NaN.
     """
-    drawn = pd.Series([one.drawn for one in cells["experiment"]], cells.index, dtype=bool)
+    drawn = np.array([one.drawn for one in cells["experiment"]], dtype=bool)
     count = cells["values"].map(len)
     cells = cells.assign(
         ours_mean=[values.mean() if values.size else np.nan for values in cells["values"]],
@@ -104,14 +104,14 @@ def printed_deviation(cells: pd.DataFrame) -> pd.Series:
     return pd.to_numeric(cells["published_std"], errors="coerce") * runs
 
 
-def differences(cells: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
+def differences(cells: pd.DataFrame, drawn: np.ndarray) -> pd.DataFrame:
     """Return our means minus the published ones, and the verdicts.
 
     Parameters
     ----------
     cells : DataFrame
         With the published numbers, and ours: ``ours_mean`` and ``ours_std`` of ``n_repeats``.
-    drawn : Series of bool
+    drawn : ndarray of bool
         Whether each number of a cell has its own draw of the data. The authors' data then count as
         one more draw, so their mean varies like one of our numbers, whatever ± they print.
 
@@ -132,7 +132,7 @@ def differences(cells: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
     runs, count = cells["published_repeats"].to_numpy(float), cells["n_repeats"].to_numpy()
     deviation, std = printed_deviation(cells).to_numpy(), cells["ours_std"].to_numpy()
     units = np.array([unit_of(mean) for mean in cells["published_mean"]])
-    is_drawn, is_printed = drawn.to_numpy(), ~np.isnan(deviation)
+    is_printed = ~np.isnan(deviation)
     scale = np.array(
         [METRICS[m].scale(mean) for m, mean in zip(cells["metric"], printed, strict=True)]
     )
@@ -140,10 +140,10 @@ def differences(cells: pd.DataFrame, drawn: pd.Series) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         ours = std**2 / count
         theirs = np.where(is_printed, deviation, std) ** 2 / runs
-        theirs = np.where(is_drawn, std**2, theirs)
+        theirs = np.where(drawn, std**2, theirs)
         parts = ours**2 / np.maximum(count - 1, 1) + theirs**2 / np.maximum(runs - 1, 1)
         welch = np.where(parts == 0.0, np.inf, (ours + theirs) ** 2 / parts)
-        df = np.maximum(np.where(is_drawn | ~is_printed, count - 1.0, welch), 1.0)
+        df = np.maximum(np.where(drawn | ~is_printed, count - 1.0, welch), 1.0)
         delta, ours_se = cells["ours_mean"].to_numpy() - printed, np.sqrt(ours)
         published_se = np.hypot(np.sqrt(theirs), units / np.sqrt(12.0))  # of the rounding, too
         error = np.hypot(ours_se, published_se)

@@ -270,7 +270,7 @@ def seen_so_far(cells: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
         ours_std=[std_of(part) for part in parts],
         n_repeats=seen,
     )
-    return cells.assign(**differences(cells, cells["drawn"]))
+    return cells.assign(**differences(cells, cells["drawn"].to_numpy()))
 
 
 @pytest.mark.repository

@@ -52,7 +52,7 @@ def frame(
 
 def found(cells: pd.DataFrame, drawn: bool = False) -> Any:
     """Return the only cell's difference from print and verdict."""
-    return differences(cells, pd.Series(drawn, cells.index)).iloc[0]
+    return differences(cells, np.array([drawn])).iloc[0]
 
 
 means = st.floats(-20.0, 20.0)
