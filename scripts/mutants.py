@@ -52,12 +52,17 @@ def run_module(name: str, *words: str, **around: str) -> int:
 
 
 def is_noticed(mutant: str, notes: dict[str, dict[str, Any]]) -> bool:
-    """Return whether a test of its function fails, or does not end; the fast ones are first."""
+    """Return whether a test of its function fails or does not end, the fast ones first.
+
+    Functions that run on import have no tests of their own: there all files of tests are imported.
+    """
     seconds, function = notes["duration_by_test"], mutant.rpartition("__mutmut_")[0]
     tests = notes["tests_by_mangled_function_name"].get(function, [])
     words = ("-x", "-p", "no:cacheprovider", "--timeout", SECONDS)
     words += tuple(sorted(tests, key=seconds.__getitem__))
-    return bool(tests and run_module("pytest", *words, MUTANT_UNDER_TEST=mutant))
+    if tests and run_module("pytest", *words, MUTANT_UNDER_TEST=mutant):
+        return True
+    return bool(run_module("pytest", "--collect-only", MUTANT_UNDER_TEST=mutant))
 
 
 def try_mutants(sample: list[str], jobs: int | None) -> pd.DataFrame:

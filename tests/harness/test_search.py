@@ -35,6 +35,7 @@ from omtl.tables.scoring import (
     FIRST,
     GROWTH,
     SETTLED,
+    findings_by_task,
     is_settled,
     numbers_at,
     play_until_settled,
@@ -216,6 +217,17 @@ def test_it_does_not_look_ahead(rule: dict[str, Any]) -> None:
         flipped[later] *= -1.0
         after = path(played(flipped)[1], replace(RULE, **rule))
         np.testing.assert_array_equal(after[: k + 2], before[: k + 2])
+
+
+def test_findings_on_tasks_are_means_over_the_repeats() -> None:
+    """Each at the point that was chosen; what is found on something else is left out."""
+    pull, names = np.array([[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]), ["a", "b"]
+    results = [
+        Result({"found_pull": one, "found_rank": np.zeros((2, 3))}, {"task_names": names})
+        for one in pull
+    ]
+    found = findings_by_task(results, np.array([1, 0]))
+    assert {name: means.tolist() for name, means in found.items()} == {"pull": [3.0, 4.0]}
 
 
 def test_a_point_that_diverges_is_left() -> None:
