@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -201,9 +200,11 @@ def test_by_the_command_line(
     assert written >= tables | {"curves.svg", "curves.pdf", "curves.csv"}
     curves = (tmp_path / "paper" / "curves.svg").read_text(encoding="utf-8")
     assert all(f">{label}</text>" in curves for label in ("examples", "cumulative error rate (%)"))
-    with (tmp_path / "paper" / "comparison.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * 3
+    place = ["dataset", "algorithm"]
+    std = pd.read_csv(tmp_path / "paper" / "comparison.csv").set_index(place)["std"].to_dict()
+    assert len(std) == 2 * 3
+    values = pd.read_csv(tmp_path / "paper" / "repeats.csv").groupby(place)["value"]
+    assert std == pytest.approx(values.std().to_dict())
 
 
 def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:
