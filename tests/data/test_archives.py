@@ -33,8 +33,7 @@ def test_a_nul_byte_is_told(column: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"w": np.array([1, 3])}, {"w": np.array([1, 2], np.uint64)}, {"v": np.array([1, 2])}],
+    "other", [{"w": np.array([1, 3])}, {"w": np.array([1, 2], np.uint64)}, {"v": np.array([1, 2])}]
 )
 def test_a_sealed_file_has_the_arrays_of_its_hash(
     other: dict[str, np.ndarray], tmp_path: Path

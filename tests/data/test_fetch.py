@@ -41,9 +41,7 @@ def test_a_wrong_local_file_is_replaced_with_a_notice(
     assert str(target) in caplog.text
 
 
-def test_a_wrong_local_file_stays_but_is_not_trusted_when_there_is_no_other(
-    tmp_path: Path,
-) -> None:
+def test_a_wrong_local_file_stays_but_is_not_trusted_when_there_is_no_other(tmp_path: Path) -> None:
     target = tmp_path / "set/folder/file.txt"
     target.parent.mkdir(parents=True)
     target.write_bytes(b"by hand")

@@ -61,12 +61,7 @@ def visit(chromium: webdriver.Chrome, site: Path) -> Browser:
     ) -> webdriver.Chrome:
         chromium.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {
-                "width": size[0],
-                "height": size[1],
-                "deviceScaleFactor": 1,
-                "mobile": size == PHONE,
-            },
+            {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE},
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})

@@ -35,11 +35,7 @@ from omtl.tables.verdict import (
 
 
 def frame(
-    mean: str = "10.00",
-    ours: float = 10.0,
-    std: float = 0.0,
-    count: int = 10,
-    **more: Any,
+    mean: str = "10.00", ours: float = 10.0, std: float = 0.0, count: int = 10, **more: Any
 ) -> pd.DataFrame:
     """Return a cell with a published number and ours."""
     cell = {

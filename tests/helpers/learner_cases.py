@@ -160,10 +160,7 @@ def cases(
 
 
 def problem(
-    sizes: tuple[int, ...],
-    n_features: int = 4,
-    mixing: np.ndarray | None = None,
-    seed: int = 0,
+    sizes: tuple[int, ...], n_features: int = 4, mixing: np.ndarray | None = None, seed: int = 0
 ) -> Case:
     """Return a fixed problem with learnable labels.
 

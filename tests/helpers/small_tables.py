@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from miniature import (
-    AS_WRITTEN,
-    SERIAL,
-    SMALL_WALK,
-    a_rule,
-    small,
-    with_grid,
-    with_options,
-)
+from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, a_rule, small, with_grid, with_options
 
 from omtl.compute import engine
 from omtl.compute.store import Store

@@ -122,10 +122,7 @@ def _names_the_same(printed: str, says: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
 def test_a_command_tells_a_mistake(
-    name: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one sentence, with status 2, no result, and all files as they were."""
     case = CASES[name]

@@ -22,10 +22,7 @@ from omtl.util.errors import UserError
 
 SIZES = [1e-3, 0.03, 0.3, 3.0, 100.0]
 few = st.lists(st.sampled_from(SIZES), min_size=1, max_size=3, unique=True)
-GRIDS = {
-    ROMPGD: st.tuples(few, few, few, few),
-    ROMRDA: st.tuples(few, few, few, few),
-}
+GRIDS = {ROMPGD: st.tuples(few, few, few, few), ROMRDA: st.tuples(few, few, few, few)}
 
 
 def assert_alike(learners: list[Any], case: Case, compiled: bool = True) -> None:
