@@ -94,12 +94,12 @@ def composed_run(
     for name, value in choices.items():
         if value is None:
             continue
-        if isinstance(value, str | int | float):
+        if isinstance(value, str | int | float | list):
             words.append(f"{name}={value}")
         elif name in ("algorithm", "dataset"):
             objects[name] = value
         else:
-            raise UserError(f"{name}={value!r} must be a name or a number")
+            raise UserError(f"{name}={value!r} must be a name, a number or a list")
     run = composed(list(map(with_known_name, words)))
     if "algorithm" in objects:
         run = replace(run, algorithm=algorithm_of(objects["algorithm"]))

@@ -182,6 +182,8 @@ def test_a_wrong_option_is_refused_and_not_ignored(given: dict[str, Any], why: s
     ):
         with pytest.raises(UserError, match=why):
             make()
+    with pytest.raises(UserError, match="nothing reads 'only'"):
+        omtl.compare("coml", "random_walk", only=["pa"])
     if "repeat" not in given:
         with pytest.raises(UserError, match=why):
             omtl.board(["pa", "pm"], ["random_walk"], **given)
