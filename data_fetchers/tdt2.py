@@ -59,11 +59,7 @@ def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def one_against_all(
-    category: np.ndarray,
-    one: int,
-    negatives: str = "all",
-    sample_seed: int = 0,
-    per_task: int | None = None,
+    category: np.ndarray, one: int, negatives: str, sample_seed: int, per_task: int | None
 ) -> np.ndarray:
     """Return the rows of a category's task, in the file's order.
 
@@ -79,9 +75,9 @@ def one_against_all(
     sample_seed : int
         Seed of the sample, separate for each category: the sample does not depend on the other
         tasks.
-    per_task : int, optional
+    per_task : int or None
         Maximum number of these examples, sampled without replacement: half of them positive if the
-        negatives are balanced, any share otherwise; default: all.
+        negatives are balanced, any share otherwise; None for all.
     """
     positive = np.flatnonzero(category == one)
     negative = np.flatnonzero(category != one)
