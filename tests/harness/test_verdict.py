@@ -63,6 +63,10 @@ cases = st.fixed_dictionaries(
 )
 
 
+def test_a_cell_of_one_repeat_has_a_difference() -> None:
+    assert found(frame(ours=10.4, std=math.nan, count=1)).share == pytest.approx(0.04)
+
+
 def test_a_printed_zero_has_no_share() -> None:
     """A difference from it is infinitely many of it, and within 10% only if there is none."""
     share = shares_of_scale(np.array([-1.0, 0.0, 1.0]), np.zeros(3))
