@@ -44,6 +44,7 @@ def seconds_of(arguments: list[str], home: str) -> tuple[float, float]:
         If it fails.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMTL_HOME": home}
+    environment["NUMBA_CACHE_DIR"] = home  # no compiled code of the user's
     before, used = time.perf_counter(), sum(os.times()[2:4])  # by children
     command = [sys.executable, "-m", "omtl", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
