@@ -41,6 +41,9 @@ BY_ALL = ("builtins", "omtl.data.", "omtl.kernel.")
 SEAL = "sha256"
 """The file with the hash of the others."""
 
+SCALARS = {kind: np.dtype(kind) for kind in (bool, int, float)}
+"""The types of Python's numbers, which numba takes for NumPy's."""
+
 _ONE_AT_A_TIME = Lock()
 """Held while numba's setting of the folder is changed."""
 
@@ -171,7 +174,9 @@ def type_key(value: Any) -> Any:
         flags = value.flags
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return value.dtype, value.ndim, order, flags.writeable, flags.aligned
-    return type(value)
+    if isinstance(value, np.generic):
+        return value.dtype
+    return SCALARS.get(type(value), type(value))
 
 
 def source_version(module: str) -> str | None:

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -14,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from environments import python
-from numba import njit
+from numba import njit, typeof
 
 from omtl.kernel.inlining import OPTIONS, chosen, let_methods_be_called
-from omtl.util.compile_cache import is_sound, kept_in, publish
+from omtl.util.compile_cache import is_sound, kept_in, publish, type_key
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -154,6 +155,16 @@ def test_what_threads_and_processes_compile_at_once_is_kept(tmp_path: Path) -> N
     assert {checkout.play(script)} == said
     assert checkout.files() == kept
     assert len([path for path in kept if path.suffix == ".nbi"]) == 2
+
+
+def test_values_are_told_apart_as_numba_does() -> None:
+    """What one compiled function can take has one folder."""
+    numbers = [1, 1.0, True, np.float64(1), np.int64(1), np.bool_(1), np.float32(1), np.uint32(1)]
+    table = np.zeros((3, 4))
+    arrays = [table, table.T, table[:1], table[:, ::2], table[0], table.astype(np.float32)]
+    values = [*numbers, *arrays, (1, 2.0), (1.0, np.float64(2)), Alone(1.0), Other(1.0)]
+    for one, other in combinations(values, 2):
+        assert (type_key(one) == type_key(other)) == (typeof(one) == typeof(other))
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "foreign", "lost", "no hash"])
