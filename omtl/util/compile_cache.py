@@ -65,8 +65,6 @@ class CompiledFunction:
     ) -> None:
         self.function, self.prepare, self.options = function, prepare, options
         self._made: dict[Any, Any] = {}
-        self._making: dict[Any, Any] = {}
-        self._unpublished: dict[Any, tuple[Path, Path]] = {}
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -89,34 +87,33 @@ class CompiledFunction:
         return self._first((classes, kinds), classes, lambda compiled: compiled.compile(kinds))
 
     def _first(self, kinds: Any, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
-        """Use the code for these types, and publish it if it was compiled now."""
-        if kinds not in self._making:
+        """Use the code for these types, and publish it if this is its first use."""
+        unpublished = None
+        if kinds not in self._made:
             for kind in classes:
                 self.prepare(kind)
-        with _ONE_AT_A_TIME:
-            if kinds not in self._making:
-                self._making[kinds] = self._new(kinds, classes)
+            with _ONE_AT_A_TIME:
+                if kinds not in self._made:
+                    self._made[kinds], unpublished = self._new(kinds, classes)
         try:
-            return use(self._making[kinds])
+            return use(self._made[kinds])
         finally:
-            if (unpublished := self._unpublished.pop(kinds, None)) is not None:
+            if unpublished is not None:
                 publish(*unpublished)
-            self._made[kinds] = self._making[kinds]
 
-    def _new(self, kinds: Any, classes: tuple[type, ...]) -> Any:
-        """Return a function of numba's for these types, which reads its code or will write it."""
+    def _new(self, kinds: Any, classes: tuple[type, ...]) -> tuple[Any, tuple[Path, Path] | None]:
+        """Return a function of numba's for these types, and what to `publish` if it is new."""
         try:
             folder = self.folder(kinds, classes)
             if folder is not None and is_sound(folder):
                 os.utime(folder)
-                return self._reading(folder)
+                return self._reading(folder), None
             if folder is not None:
                 work = Path(tempfile.mkdtemp(dir=folder.parent))
-                self._unpublished[kinds] = work, folder
-                return self._reading(work)
+                return self._reading(work), (work, folder)
         except (OSError, RuntimeError):  # the disk is full, or the source is in no file
             pass
-        return njit(**self.options)(self.function)
+        return njit(**self.options)(self.function), None
 
     def _reading(self, folder: Path) -> Any:
         """Return a function of numba's that reads and writes its code in a folder."""
