@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import sparse
 
 from omtl.util.errors import UserError
+from omtl.util.screen import plural
 
 NAMING = (str, bytes, bool, int, float, Decimal, date)
 """Types whose values may name tasks."""
@@ -209,8 +210,8 @@ def table_notes(
     counts = [count[name] for name in names]
     each = some([f"{name!r} {count[name]}" for name in names])
     sizes = " to ".join(dict.fromkeys(map(str, (min(counts), max(counts)))))
-    tasks = "1 task" if len(names) == 1 else f"{len(names)} tasks"
-    yield f"{tasks}, {sum(counts)} examples, {sizes} per task ({each})"
+    size = f"{plural(len(names), 'task')}, {plural(sum(counts), 'example')}"
+    yield f"{size}, {sizes} per task ({each})"
     alike = defaultdict(list)
     for name in names:
         alike[" ".join(unicodedata.normalize("NFC", name).split())].append(name)
