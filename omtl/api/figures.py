@@ -196,7 +196,7 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     Examples
     --------
     >>> import omtl
-    >>> found = omtl.figure("amtl-fig1", repeats=1)
+    >>> found = omtl.figure("pfmtl-fig1", repeats=1)
     >>> sorted(found.frame["kind"].unique())
     ['published', 'run']
     """
