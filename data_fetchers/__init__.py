@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.providers import added_module
 
@@ -84,7 +85,7 @@ def data_set(name: str) -> DataSetModule:
     if (one := _ours(name)) is not None:
         return one
     if added_module(name) is not None:
-        return cast(DataSetModule, import_module(name))
+        return cast(DataSetModule, imported(name))
     raise UserError(f"no data set {name!r}; choose from {', '.join(data_set_names())}")
 
 

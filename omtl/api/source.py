@@ -6,6 +6,7 @@ one, with everything of its module that it names.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import linecache
@@ -20,7 +21,7 @@ from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.user_folder import make_importable, written_folder
 
-CONSTANTS = (bool, int, float, str, tuple, type(None))
+CONSTANTS = (bool, int, str, tuple, type(None))
 """Types of a module's values that are written as they are."""
 
 
@@ -51,6 +52,8 @@ def _written(defined: Any, done: dict[int, str]) -> Iterator[str]:
     for name in sorted(set(_globals_in(symtable(text, "", "exec"))) & there.keys()):
         if id(there[name]) not in done:
             yield from _needed(name, there[name], done)
+        if (written := done.get(id(there[name]), name)) != name:
+            yield f"{name} = {written}"
     yield text
 
 
@@ -60,19 +63,29 @@ def _needed(name: str, value: Any, done: dict[int, str]) -> Iterator[str]:
         done[id(value)] = name
         yield f"import {value.__name__} as {name}"
         return
-    home = getattr(value, "__module__", None)
-    if home not in (None, "__main__") and hasattr(sys.modules.get(home), value.__name__):
+    home, known = getattr(value, "__module__", None), getattr(value, "__name__", "")
+    if home not in (None, "__main__") and hasattr(sys.modules.get(home), known):
         done[id(value)] = name
-        yield f"from {home} import {value.__name__} as {name}"
+        yield f"from {home} import {known} as {name}"
     elif isinstance(value, type | FunctionType):
         yield from _written(value, done)
-    elif isinstance(value, CONSTANTS):
+    elif isinstance(value, float):  # also infinity and NumPy's numbers
+        yield f"{name} = float({str(value)!r})"
+    elif _is_literal(value):
         yield f"{name} = {value!r}"
     else:
         raise UserError(
             f"{name!r}, of type {type(value).__name__}, is used by a class but defined outside "
             "it; put the class into a module, or make it a hyper-parameter"
         )
+
+
+def _is_literal(value: Any) -> bool:
+    """Return whether a constant is one as it is written: an enumeration's member is not."""
+    try:
+        return isinstance(value, CONSTANTS) and bool(ast.literal_eval(repr(value)) == value)
+    except (ValueError, SyntaxError):
+        return False
 
 
 def _globals_in(table: SymbolTable) -> Iterator[str]:

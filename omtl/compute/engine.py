@@ -191,8 +191,9 @@ def run_units(
     if not left:
         return outcome
     from omtl.compute.batches import one_thread
-    from omtl.experiment.playing import data_notes
+    from omtl.experiment.playing import data_notes, forget_faults
 
+    forget_faults()
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
         for note in data_notes(dataset):
             _say_once(note)

@@ -12,6 +12,7 @@ from omtl.experiment.config import option_files
 from omtl.experiment.playing import new_learner
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import import_fault
+from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, PACKAGE
 from omtl.util.user_folder import own_folder, own_module
@@ -86,7 +87,7 @@ def _imported(file: Path) -> Any:
         if _in_package(file):
             place = file.resolve().relative_to(PACKAGE.parent)
             return import_module(".".join(place.with_suffix("").parts))
-        module = import_module(file.stem)
+        module = imported(file.stem)
     except UserError:
         raise
     except Exception as fault:  # any error that the file raises on import

@@ -22,6 +22,7 @@ from omtl.experiment.schema import choose, typed
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
 from omtl.sklearn.parameters import ANY, declared_entries
+from omtl.util.code import code_version, imported
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.seeds import generator
@@ -70,7 +71,7 @@ def load_prepared(
     """Return a data set prepared for learners; recently used ones stay in memory.
 
     If it is not reduced, it has all features, including those of a single example. An error is kept
-    too, so that it occurs once and not in each unit.
+    too, so that it occurs once and not in each unit (`forget_faults`).
 
     Raises
     ------
@@ -78,7 +79,9 @@ def load_prepared(
         If its files are unavailable, or an option is wrong.
     """
     drawn = [seed, draw] if dataset.is_synthetic else []
-    name = json.dumps([dataset.as_mapping(), dataset.files, *drawn, is_reduced], sort_keys=True)
+    code = code_version(dataset.fetcher.__name__)
+    asked = [dataset.as_mapping(), dataset.files, code, *drawn, is_reduced]
+    name = json.dumps(asked, sort_keys=True)
     with _LOADING:
         loaded = _LOADED.pop(name, None)
         if loaded is None:
@@ -94,6 +97,13 @@ def load_prepared(
     if isinstance(loaded, UserError):
         raise loaded
     return loaded
+
+
+def forget_faults() -> None:
+    """Let data sets that could not be loaded be tried again: the user may have helped."""
+    with _LOADING:
+        for name in [name for name, one in _LOADED.items() if isinstance(one, UserError)]:
+            del _LOADED[name]
 
 
 def _prepared(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> PreparedData:
@@ -158,7 +168,7 @@ def learner_class(path: str) -> type:
     """
     module, _, name = path.rpartition(".")
     try:
-        return getattr(import_module(module), name)
+        return getattr(imported(module), name)
     except UserError:
         raise
     except Exception as fault:  # any error that a learner's file raises on import

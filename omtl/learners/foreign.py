@@ -20,6 +20,7 @@ from scipy import sparse
 
 from omtl.data.rows import DenseRows
 from omtl.kernel.rules import Example, Shape
+from omtl.util.code import imported
 from omtl.util.errors import UserError
 
 TARGET = "_target_"
@@ -251,7 +252,7 @@ def found(path: str) -> Any:
     """
     module, _, name = path.rpartition(".")
     try:
-        return getattr(import_module(module), name)
+        return getattr(imported(module), name)
     except (ImportError, AttributeError, ValueError) as fault:
         raise UserError(f"{TARGET}: {path!r} cannot be imported: {fault}") from fault
 

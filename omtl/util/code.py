@@ -6,21 +6,26 @@ import ast
 import hashlib
 import json
 import platform
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, private_cache
-from omtl.util.providers import extension_module
+from omtl.util.providers import added_module, extension_module
 from omtl.util.user_folder import module_in, own_folder
 
 _PARSING = threading.Lock()
+
+_IMPORTED: dict[str, str] = {}  # the version of each of the user's modules when it was imported
 
 MOST_KEPT = 1000
 """Number of texts, of former versions mostly, above which the file of parsed ones is begun anew."""
@@ -64,24 +69,60 @@ class Code(NamedTuple):
         Hash of the code.
     modules, packages : frozenset of str
         The modules that count, and the third-party packages that they import.
+    added : mapping of Path to tuple of int
+        The state of each file of the user or of an extension when it was read (`_state`).
     """
 
     version: str
     modules: frozenset[str]
     packages: frozenset[str]
+    added: Mapping[Path, tuple[int, ...]]
 
 
 def code_of(module: str) -> Code:
     """Return a module's code, with the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
+    The user's files may change while this process runs; they are then read again.
 
     Raises
     ------
     SyntaxError
         If it is not valid Python.
     """
-    return _code_of(module, own_folder())
+    folder = own_folder()
+    if any(_state(path) != state for path, state in _code_of(module, folder).added.items()):
+        _code_of.cache_clear()
+    return _code_of(module, folder)
+
+
+def imported(module: str) -> ModuleType:
+    """Import a module; one of the user's again, with those it imports, if their code has changed.
+
+    Raises
+    ------
+    Exception
+        Whatever importing it raises.
+    """
+    if added_module(module) is None:
+        return import_module(module)
+    code = code_of(module)
+    if _IMPORTED.setdefault(module, code.version) != code.version:
+        for name in code.modules:
+            if added_module(name) is not None:
+                sys.modules.pop(name, None)
+    found = import_module(module)
+    _IMPORTED[module] = code.version
+    return found
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what changes with a file: its time and size; nothing if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache
@@ -90,6 +131,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     seen: set[str] = set()
     asked: set[str] = set()
     others: set[str] = set()
+    added: dict[Path, tuple[int, ...]] = {}
     waiting = [module]
     path_kept = _cache()
     kept = _kept_parses(path_kept)
@@ -104,6 +146,8 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
             others.add(name.partition(".")[0])
             continue
         seen.add(name)
+        if not _is_ours(name):
+            added[path] = _state(path)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
         parsed_as = "\n".join((platform.python_version(), package, text))
@@ -120,7 +164,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
         others.add("llvmlite")  # which it compiles by
     top = module.partition(".")[0]
     counted = PACKAGES.keys() | ({top} if not seen and module not in UNHASHED else set())
-    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
+    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted), added)
 
 
 @lru_cache
@@ -169,8 +213,7 @@ def package_versions(modules: Iterable[str]) -> str:
 
     They provide random generators, sums and compilers: another version may give different bits.
     """
-    folder = own_folder()
-    return _versions(frozenset().union(*(_code_of(name, folder).packages for name in modules)))
+    return _versions(frozenset().union(*(code_of(name).packages for name in modules)))
 
 
 @lru_cache
@@ -188,9 +231,12 @@ def _source_of(module: str, own_folder: Path | None) -> Path | None:
     """Return the file of a project or user module whose code affects results."""
     if module in UNHASHED:
         return None
-    ours = module.split(".")[0] in ("omtl", "data_fetchers")
-    found = module_in(PACKAGE.parent, module) if ours else extension_module(module)
+    found = module_in(PACKAGE.parent, module) if _is_ours(module) else extension_module(module)
     return found or (module_in(own_folder, module) if own_folder is not None and module else None)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("omtl", "data_fetchers")
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from miniature import SMALL_WALK, small
 
 import data_fetchers
+import omtl
 from data_fetchers import landmine, mhc, options_of, sentiment
-from data_fetchers.fetch import Archive
+from data_fetchers.fetch import Archive, DataMissing
 from omtl.commands._main import main
 from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
@@ -97,6 +99,19 @@ def test_what_there_is_room_for_is_loaded_once(
     held = playing._LOADED.values()
     assert sum(one.nbytes for one in held if isinstance(one, PreparedData)) <= max(1.0, room) * size
     assert len(loaded) == n_loads
+
+
+def test_a_data_set_that_was_missing_is_tried_again_in_the_next_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.setattr(playing, "_LOADED", {})
+    asked = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="no network"):
+        patch.setattr(playing, "load_tasks", raising := Mock(side_effect=DataMissing("no network")))
+        omtl.run("pa", "random_walk", *asked)
+    assert raising.call_count == 1
+    assert omtl.run("pa", "random_walk", *asked).frame["n_repeats"].tolist() == [1]
 
 
 NAMES = data_fetchers.data_set_names()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import math
 import re
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +22,8 @@ from sklearn.linear_model import SGDClassifier
 
 import omtl
 from omtl import datasets, results
+from omtl.api.source import written_class
+from omtl.experiment.playing import learner_class
 from omtl.ops import axpy, dot
 from omtl.sklearn.parameters import declared_entries
 from omtl.util import user_folder
@@ -151,6 +156,22 @@ def test_a_class_is_found_where_python_looked_before_it_was_written(
     user_folder.make_importable()
     assert find_spec("nothing_of_this_name") is None
     assert omtl.check(Descent)
+
+
+@pytest.mark.parametrize(
+    "margin", [math.inf, np.float64(2.0), len, HTTPStatus.OK, Fraction(1), (1.0, np.float64(2.0))]
+)
+def test_what_a_class_names_in_its_module_is_written_or_refused(
+    margin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "MARGIN", margin)
+    try:
+        written = learner_class(written_class(Descent)).update.__globals__["MARGIN"]
+    except UserError as fault:
+        assert "'MARGIN', of type" in str(fault)
+        assert not isinstance(margin, float)
+    else:
+        assert written == margin
 
 
 def test_a_claim_is_explained_with_the_reason_why_it_fails() -> None:

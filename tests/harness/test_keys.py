@@ -21,7 +21,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
 from omtl.util import code
-from omtl.util.code import PACKAGES, UNHASHED, _code_of, code_of, code_version
+from omtl.util.code import PACKAGES, UNHASHED, _code_of, code_of, code_version, imported
 from omtl.util.paths import ROOT
 
 PLAY = """
@@ -175,23 +175,29 @@ def test_threads_may_parse_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "step"), [("import step", "step.py"), ("from ..step import x", "pack/step.py")]
+    ("statement", "step"),
+    [("from step import x", "step.py"), ("from ..step import x", "pack/step.py")],
 )
 def test_imports_are_followed(
     statement: str, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change counts of the code alone: comments, docstrings and layout do not."""
+    """A change counts of the code alone: comments, docstrings and layout do not.
+
+    It counts at once, in a process that has imported the file before.
+    """
     (tmp_path / "pack" / "sub").mkdir(parents=True)
     for name in ("pack/__init__.py", "pack/sub/__init__.py"):
         (tmp_path / name).touch()
     (tmp_path / "pack" / "sub" / "mine.py").write_text(statement)
-    versions = []
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    versions, values = [], []
     for text in ("x = 1", "'A docstring.'\nx  =  1  # a comment", "x = 2"):
         (tmp_path / step).write_text(text)
-        monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-        _code_of.cache_clear()
         versions.append(code_version("pack.sub.mine"))
+        values.append(imported("pack.sub.mine").x)
     assert versions[0] == versions[1] != versions[2]
+    assert values == [1, 1, 2]
 
 
 def records_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
