@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from contextlib import nullcontext
 from numbers import Integral
-from os import PathLike
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -53,49 +52,12 @@ NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of the fast path, before learning, for an example that needs conversion."""
 
 
-class SaveLoadMixin:
-    """An estimator that can be written to a file and read again."""
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the estimator to a file with only numbers and names, no code.
-
-        Parameters
-        ----------
-        path : path-like
-            Replaced if it exists.
-
-        Raises
-        ------
-        UserError
-            If a label is not a string or a number, or the file cannot be written.
-        NotFittedError
-            If nothing has been learnt.
-        """
-        from omtl.sklearn.model_file import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the estimator of a file that `save` wrote.
-
-        Raises
-        ------
-        UserError
-            If the file is not such a file, or of another learner.
-        """
-        from omtl.sklearn.model_file import load
-
-        return cast(Self, load(path, cls))
-
-
 def cloned(estimator: E) -> E:
     """Return an unfitted estimator with the same parameters."""
     return cast(E, clone(estimator))
 
 
-class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
+class MultiTaskClassifier(ClassifierMixin, TaskStream):
     """An online learner of many binary classification tasks, as a scikit-learn estimator.
 
     All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the
