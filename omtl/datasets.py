@@ -44,7 +44,7 @@ TASK = "task"
 """The feature that names the task of a river example."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DataSet:
     """Labelled examples of many tasks. Iterating yields river's pairs ``(x, y)`` (`stream`).
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
+from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, patch_of, told_apart
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
@@ -27,7 +27,6 @@ from omtl.evidence.compared_learners import (
 )
 from omtl.evidence.comparisons import REGION
 from omtl.experiment.config import load_option
-from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell
 from omtl.util.errors import UserError
@@ -249,10 +248,8 @@ def _played(config: ComposedRun, against: Any, also: Sequence[Any], metric: str)
         named: list[Any] = baselines(config.protocol, known["algorithms"])
     else:
         named = list(against) if isinstance(against, list | tuple) else [against]
-    others: list[str | AlgorithmSpec] = [
-        algorithm_of(one).name if isinstance(one, str) else algorithm_of(one)
-        for one in (*named, *also)
-    ]
+    specs = map(algorithm_of, (*named, *also))
+    others = [spec if patch_of(spec) is None else spec.name for spec in specs]
     return play_learners(config, others, Store.default(), metric, known["tuned"])
 
 

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from omtl import datasets
@@ -90,22 +91,47 @@ def composed_run(
         If there is no such option, or something cannot be played.
     """
     user_folder.find()
-    words, objects = list(overrides), {}
+    words, objects = list(overrides), dict[str, Any]()
     for name, value in choices.items():
         if value is None:
             continue
-        if isinstance(value, str | int | float | list):
+        if isinstance(value, str | int | float | list | np.number):
             words.append(f"{name}={value}")
-        elif name in ("algorithm", "dataset"):
-            objects[name] = value
+        elif name == "algorithm":
+            objects[name] = algorithm_of(value)
+        elif name == "dataset":
+            objects[name] = spec_of(value)
         else:
             raise UserError(f"{name}={value!r} must be a name, a number or a list")
-    run = composed(list(map(with_known_name, words)))
-    if "algorithm" in objects:
-        run = replace(run, algorithm=algorithm_of(objects["algorithm"]))
-    if "dataset" in objects:
-        run = replace(run, dataset=spec_of(objects["dataset"]))
+    changed: dict[str, Any] = {}
+    for group, spec in [*objects.items()]:
+        if (patch := patch_of(spec)) is not None:  # a reading holds for it as for its name
+            words.append(f"{group}={objects.pop(group).name}")
+            changed |= patch
+        elif typed := [word for word in words if word.lstrip("+~").startswith(f"{group}.")]:
+            raise UserError(
+                f"{typed[0]} sets a value of a config, and {group} is given as an object, "
+                f"{spec.name}; make that with the value"
+            )
+    run = replace(composed(list(map(with_known_name, words))), **objects)
+    run = replace(run, dataset=run.dataset.patched(changed))
     return run if grid is None else replace(run, algorithm=searched(run.algorithm, grid))
+
+
+def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
+    """Return what is changed of the option that has a specification's name; None if not of it."""
+    if spec.name not in options(spec.group):
+        return None
+    usual = type(spec).named(spec.name)
+    if isinstance(spec, AlgorithmSpec) or isinstance(usual, AlgorithmSpec):
+        return {} if spec == usual else None
+    if spec.loaded_by != usual.loaded_by or spec.options.get("path") != usual.options.get("path"):
+        return None
+    found = {f"options.{key}": value for key, value in spec.options.items()}
+    found |= {"normalise": spec.normalise, "bias": spec.bias}
+    known = {f"options.{key}": value for key, value in usual.options.items()}
+    known |= {"normalise": usual.normalise, "bias": usual.bias}
+    return {f"dataset.*.{key}": one for key, one in found.items() if one != known.get(key)}
 
 
 def with_known_name(word: str) -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View, as_shown
-from omtl.experiment.composition import parsed, same_on_networks
+from omtl.experiment.composition import overrides_in, same_on_networks
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util import user_folder
@@ -243,7 +243,7 @@ def _swept(group: str, named: Mapping[str, Any], typed: Sequence[Sequence[str]])
 
 def values_of(word: str) -> list[str]:
     """Return an override for each of the values that it sweeps."""
-    (found,) = parsed([word]) if "=" in word else (None,)
+    (found,) = overrides_in([word]) if "=" in word else (None,)
     if found is None or not found.is_sweep_override():
         return [word]
     return [f"{found.get_key_element()}={value}" for value in found.sweep_string_iterator()]

@@ -101,8 +101,8 @@ def mistake(fault: Exception) -> UserError:
     return UserError(" ".join(str(fault).split()))
 
 
-def _parse(words: Sequence[str]) -> list[Override]:
-    """Return overrides as Hydra parses them."""
+def overrides_in(words: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra parses them; raise UserError if it cannot."""
     try:
         return OverridesParser.create().parse_overrides(overrides=list(words))
     except HydraException as fault:
@@ -122,7 +122,7 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     UserError
         If an override cannot be read, or the algorithm has no such hyper-parameter.
     """
-    found = {word: override for word in words if "=" in word for override in _parse([word])}
+    found = {word: override for word in words if "=" in word for override in overrides_in([word])}
     named = _named("algorithm", found.values())
     readings = readings_of(words)
     spelt: list[str] = []
@@ -161,7 +161,7 @@ def readings_of(words: Sequence[str]) -> dict[str, Reading]:
     UserError
         If a word cannot be parsed, a reading does not exist, or answers are swept.
     """
-    found = _parse([word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)])
+    found = overrides_in([word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)])
     typed = [override for override in found if override.key_or_group not in GROUPS]
     for override in typed:
         if override.is_sweep_override():
@@ -281,7 +281,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     UserError
         If one cannot be parsed, names an option that does not exist, or sets what nothing reads.
     """
-    found = _parse(overrides)
+    found = overrides_in(overrides)
     for group in GROUPS:
         for name in _named(group, found):
             read_text(option_file(group, name))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.scaling import SCALES, new_scale
 
 
-class OnlineScaler(TransformerMixin, BaseEstimator):
+class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale each example by the statistics of the earlier ones and of itself, as it arrives.
 
     ``StandardScaler().fit_transform(X)`` of scikit-learn scales the first example by the last one.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -129,5 +130,7 @@ def test_scikit_learn_accepts_the_scaler(kind: str) -> None:
     y = X[:, 1] > AT[1]
     piped = make_pipeline(OnlineScaler(kind), PassiveAggressive(C=1.0)).fit(X, y)
     assert piped.score(X, y) > 0.7
+    named = OnlineScaler(kind).set_output(transform="pandas").fit_transform(pd.DataFrame({"a": y}))
+    assert [*named] == ["a"]
     with pytest.raises(ValueError, match="kind='best' is not known; choose from standard, minmax"):
         OnlineScaler("best").fit(X)

@@ -118,7 +118,16 @@ def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
         ).config.dataset.name
         == "opposed_tasks"
     )
+    read = {"reading": "dom/as_published", "seed": np.int64(0), **SMALL}
+    loaded = datasets.load("random_walk", n_examples=20)
+    by_name = omtl.compare("pm", few, dataset="random_walk", against=["pa"], **read)
+    by_object = omtl.compare("pm", loaded, against=[omtl.PassiveAggressive], **read)
+    assert by_object.frame.equals(by_name.frame)
+    assert by_object.config == by_name.config
+    assert loaded not in (datasets.load("random_walk", n_examples=20), None)
     data = datasets.from_frame(frame, label="ill", task="clinic")
+    with pytest.raises(UserError, match="dataset is given as an object, my_data"):
+        omtl.run("pm", data, "dataset.normalise=unit")
     fixed = omtl.run(algorithm=omtl.PassiveAggressive(C=0.01), dataset=data, **SMALL)
     assert fixed.record["params"][0]["C"] == 0.01
     assert len(fixed.repeats) == 2
@@ -137,6 +146,13 @@ def test_a_sweep_marks_the_best_and_keeps_what_failed(monkeypatch: pytest.Monkey
     assert "\x1b" not in repr(runs)
     with pytest.raises(UserError, match="has no score"):
         omtl.sweep(small, algorithm=["stl"], **SMALL)
+
+
+def test_hyper_parameters_are_swept() -> None:
+    few = "dataset.options.n_examples=20"
+    runs = omtl.sweep("pm", "opposed_tasks", few, "algorithm.eta=0.1,[0.1,1]", **SMALL)
+    assert [record["params"][0]["eta"] for record in runs.records.values()] == [0.1, 0.1]
+    assert [*runs.frame["algorithm.eta"]] == ["0.1", "[0.1, 1]"]
 
 
 def test_networks_are_not_swept_over_learners_without_one(
