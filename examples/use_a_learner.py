@@ -1,6 +1,4 @@
-"""A learner in one's own program: a pipeline, a search, a pickle, and a task that is new."""
-
-import pickle
+"""A learner in one's own program: a pipeline, a search, a file, and a task that is new."""
 
 import numpy as np
 import sklearn
@@ -9,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from omtl import PassiveAggressive
+from omtl.sklearn import load
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 4)) * [1.0, 10.0, 0.1, 1.0]
@@ -22,6 +21,7 @@ with sklearn.config_context(enable_metadata_routing=True):
     assert search.score(X, y, task=task) > 0.9
 
 model = PassiveAggressive(C=0.1).fit(X[:, :1], y, task=task)
-again = pickle.loads(pickle.dumps(model)).partial_fit(X[:1, :1], y[:1], task=["dora"])  # a new task
+model.save("model.skops")
+again = load("model.skops").partial_fit(X[:1, :1], y[:1], task=["dora"])  # a new task
 assert again.predict(X[:1, :1], task=["dora"]).shape == (1,)
 print(search.best_params_, again.tasks_)

@@ -17,6 +17,7 @@ from omtl.sklearn.parameters import declared_entries
 OTHERS = {
     "OnlineScaler": "online_scaler",
     "TaskColumn": "task_column",
+    "load": "model_file",
     "progressive_validation": "progressive",
 }
 """What is used beside the learners, each with its module."""

@@ -28,6 +28,7 @@ from omtl.sklearn.arguments import (
     task_codes,
     two_classes,
 )
+from omtl.sklearn.model_file import SaveLoadMixin
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
@@ -57,7 +58,7 @@ def cloned(estimator: E) -> E:
     return cast(E, clone(estimator))
 
 
-class MultiTaskClassifier(ClassifierMixin, TaskStream):
+class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
     """An online learner of many binary classification tasks, as a scikit-learn estimator.
 
     All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the

@@ -14,13 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from omtl.sklearn.base import MultiTaskClassifier, cloned
+from omtl.sklearn.model_file import SaveLoadMixin
 
 
 def _has_weights(model: TaskColumn) -> bool:
     return model.estimator.entry.linear
 
 
-class TaskColumn(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """An estimator of many tasks that reads the task from a column of X.
 
     Scikit-learn passes the task as metadata to few of its tools, and not to scorers. If the task is

@@ -1,21 +1,25 @@
-"""Pickled estimators, and what is told of wrong arguments."""
+"""Estimators in files, and what is told of wrong arguments."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from estimator_cases import NAMES, blobs, data, estimator, same_bits
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from skops.io import dumps
 
+import omtl.learners
 from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of
+from omtl.util.errors import UserError
 
 STREAMED = ["PassiveAggressive", "DA", "ROMPGD-outliers", "AKLO-sample", "OSMTLThreshold"]
 
@@ -23,12 +27,19 @@ STREAMED = ["PassiveAggressive", "DA", "ROMPGD-outliers", "AKLO-sample", "OSMTLT
 @pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize("variant", STREAMED)
-def test_pickled_estimators_go_on_where_they_were(variant: str, layout: str) -> None:
-    """In the middle of a round, pickled and read again, the rest of the stream gives the same."""
+@pytest.mark.parametrize("way", ["pickle", "file"])
+def test_kept_estimators_go_on_where_they_were(
+    way: str, variant: str, layout: str, tmp_path: Path
+) -> None:
+    """In the middle of a round, kept and read again, the rest of the stream gives the same bits."""
     tasks = data(layout)
     task = [NAMES[k] for k in tasks.task]
     model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], tasks=NAMES)
-    again = pickle.loads(pickle.dumps(model))
+    if way == "pickle":
+        again = pickle.loads(pickle.dumps(model))
+    else:
+        model.save(tmp_path / "model")
+        again = omtl.sklearn.load(tmp_path / "model")
     assert type(again) is type(model)
     assert repr(again) == repr(model)
     assert again.tasks_ == model.tasks_ == NAMES
@@ -39,6 +50,23 @@ def test_pickled_estimators_go_on_where_they_were(variant: str, layout: str) -> 
 
 
 X, Y, TASK = blobs()
+
+
+def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    """What is no model, damaged, another's, or has types of others, which could run code."""
+    good = tmp_path / "good"
+    PassiveAggressive().fit(X, Y, TASK).save(good)
+    foreign = dumps(PassiveAggressive().set_params(C=Path("x")))
+    for content in (b"", b"no model", pickle.dumps([1]), good.read_bytes()[:-40], foreign):
+        (tmp_path / "bad").write_bytes(content)
+        with pytest.raises(UserError, match="is not a model file of this omtl, or is damaged"):
+            omtl.sklearn.load(tmp_path / "bad")
+    with pytest.raises(UserError, match="has a PassiveAggressive, not a ROMPGD"):
+        ROMPGD.load(good)
+    with pytest.raises(UserError, match="cannot be read"):
+        omtl.sklearn.load(tmp_path / "none")
+    with pytest.raises(NotFittedError):
+        PassiveAggressive().save(good)
 
 
 def with_last(array: np.ndarray, value: Any) -> np.ndarray:
