@@ -224,7 +224,7 @@ def record_rows(records: Mapping[str, Mapping[str, Any]], by_repeat: bool = Fals
     table = pd.DataFrame(rows)
     for column in names:
         if table[column].map(type).nunique() > 1 and not _numeric(table[column]):
-            table[column] = table[column].map(lambda value: None if value is None else str(value))
+            table[column] = table[column].map(lambda value: None if pd.isna(value) else str(value))
     for column in {"repeat", "n_repeats", "diverged"} & set(table):
         table[column] = table[column].astype("Int64")
     last = [column for column in ("params", "failed") if column in table]

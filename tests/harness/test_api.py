@@ -163,6 +163,8 @@ def test_networks_are_not_swept_over_learners_without_one(
         omtl.sweep(small, "network=full,ring", algorithm="pm", **SMALL)
     omtl.sweep(small, algorithm=["pm", "dom1"], network=["full", "ring"], **SMALL)
     assert "PM: no learner on a network" in capsys.readouterr().err
+    runs = omtl.sweep(small, algorithm=["pm", "dom1"], **SMALL)
+    assert runs.frame["network"].isna().tolist() == [True, False]
 
 
 def test_a_class_is_found_where_python_looked_before_it_was_written(
