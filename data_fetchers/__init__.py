@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.providers import added_module
+from omtl.util.user_errors import describe_fault
 
 if TYPE_CHECKING:
     from data_fetchers.fetch import RemoteFile
@@ -80,12 +81,16 @@ def data_set(name: str) -> DataSetModule:
     Raises
     ------
     UserError
-        If there is no data set of this name.
+        If there is no data set of this name, or it cannot be imported.
     """
     if (one := _ours(name)) is not None:
         return one
     if added_module(name) is not None:
-        return cast(DataSetModule, imported(name))
+        try:
+            return cast(DataSetModule, imported(name))
+        except Exception as fault:  # any error that a user's file raises on import
+            why = describe_fault(fault)
+            raise UserError(f"the data set {name!r} cannot be imported: {why}") from fault
     raise UserError(f"no data set {name!r}; choose from {', '.join(data_set_names())}")
 
 
