@@ -11,7 +11,7 @@ import pandas as pd
 
 from omtl.api.given import algorithm_of
 from omtl.api.views import DisplayedResult, View, view_of
-from omtl.experiment.discover_learners import learners_in
+from omtl.experiment.discover_learners import installed_root, learners_in
 from omtl.experiment.playing import new_learner
 from omtl.reference.conformance import FAIL, look_at
 from omtl.util import user_folder
@@ -65,7 +65,8 @@ def findings_of(learner: Any) -> Iterator[dict[str, Any]]:
     named = [(type(learner).__name__, learner)]
     if isinstance(learner, Path) or str(learner).endswith((".py", ".yaml")):
         file = Path(learner)
-        user_folder.use_folder(file.absolute().parents[1 if file.suffix == ".yaml" else 0])
+        if installed_root(file) is None:
+            user_folder.use_folder(file.absolute().parents[1 if file.suffix == ".yaml" else 0])
         named = list(learners_in(file))
     elif isinstance(learner, str | type) or type(learner).__module__ == "omtl.sklearn":
         user_folder.find()

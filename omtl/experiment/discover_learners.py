@@ -15,6 +15,7 @@ from omtl.experiment.unit import import_fault
 from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, PACKAGE
+from omtl.util.providers import extensions
 from omtl.util.user_folder import own_folder, own_module
 
 STAND_IN = 0.5
@@ -52,7 +53,8 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         raise UserError(
             f"{file} has no learner: a class with the methods new_state, score and update"
         )
-    folder = CONF if _in_package(file) else own_folder()
+    root = installed_root(file)
+    folder = CONF if root == PACKAGE else root or own_folder()
     assert folder is not None
     files = option_files("algorithm").items()
     known = [AlgorithmSpec.named(name) for name, path in files if path.is_relative_to(folder)]
@@ -84,8 +86,8 @@ def _imported(file: Path) -> Any:
             f"{file}: {file.stem!r} cannot be imported; name it as a module, my_learner.py"
         )
     try:
-        if _in_package(file):
-            place = file.resolve().relative_to(PACKAGE.parent)
+        if (root := installed_root(file)) is not None:
+            place = file.resolve().relative_to(root.parent)
             return import_module(".".join(place.with_suffix("").parts))
         module = imported(file.stem)
     except UserError:
@@ -97,8 +99,10 @@ def _imported(file: Path) -> Any:
     return module
 
 
-def _in_package(file: Path) -> bool:
-    return file.resolve().is_relative_to(PACKAGE)
+def installed_root(file: Path) -> Path | None:
+    """Return the folder of the installed package that a file belongs to: ours, an extension's."""
+    roots = (PACKAGE, *(each.conf.resolve() for each in extensions()))
+    return next((root for root in roots if file.resolve().is_relative_to(root)), None)
 
 
 def _told(point: dict[str, Any]) -> str:

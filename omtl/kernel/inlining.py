@@ -13,6 +13,7 @@ from numba.extending import overload, overload_method, register_jitable
 
 from omtl.data.rows import DenseRows, SparseRows
 from omtl.util.compile_cache import CompiledFunction, kept
+from omtl.util.errors import UserError
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -143,7 +144,9 @@ def forms(dense: Callable, sparse: Callable) -> Any:
     return by_rows(dense, sparse)(call)
 
 
-def method(name: str, otherwise: Callable | None = None) -> Callable:
+def method(
+    name: str, otherwise: Callable | None = None, returns: tuple[type, ...] = (object,)
+) -> Callable:
     """Return a function that calls a method of its first argument, in compiled code too.
 
     Parameters
@@ -151,13 +154,21 @@ def method(name: str, otherwise: Callable | None = None) -> Callable:
     name : str
     otherwise : callable, optional
         Called if the class has no such method.
+    returns : tuple of type
+        What it must return in plain Python, the first to be named where it does not.
     """
 
     def of(kind: Any) -> Any:
         return getattr(kind, name) if otherwise is None else getattr(kind, name, otherwise)
 
     def call(self: Any, *arguments: Any) -> Any:
-        return of(type(self))(self, *arguments)
+        value = of(type(self))(self, *arguments)
+        if not isinstance(value, returns):
+            raise UserError(
+                f"{type(self).__name__}.{name} returns {type(value).__name__!r} where "
+                f"a {returns[0].__name__} is due"
+            )
+        return value
 
     return chosen(call, lambda self, *rest: of(self.instance_class))  # noqa: ARG005
 

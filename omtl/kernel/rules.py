@@ -159,10 +159,10 @@ def _nothing(self: Any, state: Any) -> float:  # noqa: ARG001
 open_round = method("open_round", _rest)
 """Call a learner's rule before a round, if it has one: ``open_round(learner, state, rows)``."""
 
-score = method("score")
+score = method("score", returns=(float, int, np.floating, np.integer))
 """Return a learner's signed score of an example: ``score(learner, state, x)``."""
 
-update = method("update")
+update = method("update", returns=(bool, np.bool_))
 """Let a learner learn from a label; return whether it took a step."""
 
 close_round = method("close_round", _rest)

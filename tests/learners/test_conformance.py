@@ -98,6 +98,8 @@ class Odd(Good):
                 raise OverflowError("too large")
             case "is deaf":
                 return False
+            case "leaves":
+                raise SystemExit(0)
             case "remembers":
                 self.seen.append(y)
         stepped = super().update(state, x, y, score)
@@ -146,6 +148,7 @@ def broken(learner: Any) -> list[str]:
     [
         (Odd(how=lambda: 0), "pickles"),
         (Odd(how="returns nothing"), "has_the_rules"),
+        (Odd(how="leaves"), "has_the_rules"),
         (Odd(how="draws"), "is_deterministic"),
         (Odd(how="remembers"), "repeats_share_nothing"),
         (ChangesArray(), "repeats_share_nothing"),

@@ -183,6 +183,8 @@ def test_what_an_extension_adds_is_used_like_the_rest(installed: Path) -> None:
         (line,) = (line for line in omtl("list", kind).splitlines() if f" {name} " in line)
         assert "omtl_paper_example" in line
     assert "omtl_paper_example" in omtl("doctor")
+    checked = omtl("check", "site/omtl_paper_example/leaky_perceptron.py")
+    assert "leaky_perceptron: LeakyPerceptron(leak=0.1)" in checked
     run = "run -m algorithm=leaky_perceptron,pm dataset=stripes parallel=processes repeats=1"
     assert omtl(*run.split()).count("Stripes: error") == 2
     table = omtl("table", "example-table1", "--repeats", "1")
