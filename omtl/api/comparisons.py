@@ -23,6 +23,7 @@ from omtl.evidence.compared_learners import (
     baselines,
     comparison_notes,
     default_selection,
+    labels_apart,
     play_learners,
 )
 from omtl.evidence.comparisons import REGION
@@ -226,18 +227,10 @@ def compare(
             plans.append(plan)
     if plans:
         raise DryRunPlan.of_all(plans)
-    titles = _titles(configs)
+    datasets = [config.dataset for config in configs]
+    titles = labels_apart([one.label for one in datasets], [one.name for one in datasets])
     rows = [part.assign(dataset=title) for part, title in zip(parts, titles, strict=True)]
     return Comparison(pd.concat(rows), dict(zip(titles, configs, strict=True)))
-
-
-def _titles(configs: Sequence[ComposedRun]) -> list[str]:
-    """Return the labels of data sets; those that share one have their names beside it."""
-    labels = [config.dataset.label for config in configs]
-    return [
-        label if labels.count(label) == 1 else f"{label} ({config.dataset.name})"
-        for label, config in zip(labels, configs, strict=True)
-    ]
 
 
 def _played(config: ComposedRun, against: Any, also: Sequence[Any], metric: str) -> pd.DataFrame:

@@ -148,26 +148,36 @@ def play_learners(
     specs = {mine.name: mine}
     for other in others:
         spec = reading(tuned(other, grids or {})) if isinstance(other, str) else other
-        specs.setdefault(spec.name, spec)
+        if specs.setdefault(spec.name, spec) != spec and spec is other:
+            raise UserError(f"two learners are called {spec.name!r}; give one another name")
     if len(specs) == 1:
         raise UserError(f"{mine.label} is compared with nothing; name other algorithms")
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
     outcome = run_units([*chain(*units)], store, resolve_jobs(composed.parallel))
     rows = []
-    for name, experiment, asked in zip(specs, experiments, units, strict=True):
+    labels = labels_apart([*map(learner_label, experiments)], [*specs])
+    for name, label, experiment, asked in zip(specs, labels, experiments, units, strict=True):
         results = store.stored(asked)
         if len(results) < len(asked):
             found = {"why": why_lacking(asked, len(results), outcome.failed)}
         else:
             found = _numbers(experiment, results, composed.selection, by)
-        about = {"algorithm": name, "label": learner_label(experiment)}
+        about = {"algorithm": name, "label": label}
         rows.append(about | {"repeats_are_of": experiment.repeats_are_of} | found)
     if rows[0].get("why"):
         raise UserError(f"{rows[0]['label']}: {rows[0]['why']}")
     judged = judge_learners([rows[0], *sorted(rows[1:], key=lambda row: row["label"])], by)
     judged.attrs["pulled"] = store.note_on([*chain(*units)])
     return judged
+
+
+def labels_apart(labels: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return labels; those that several share have their names beside them."""
+    return [
+        label if labels.count(label) == 1 else f"{label} ({name})"
+        for label, name in zip(labels, names, strict=True)
+    ]
 
 
 def learner_label(experiment: Experiment) -> str:

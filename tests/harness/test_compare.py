@@ -112,6 +112,16 @@ def test_a_metric_has_its_own_selection(store: Store) -> None:
         play_learners(config_of("selection=cv5"), ["pa"], store, "error")
 
 
+def test_learners_of_one_label_are_told_apart(store: Store) -> None:
+    """By the names of their configs; of one name there can be only one."""
+    theirs = replace(AlgorithmSpec.named("pm"), label="PA")
+    config = config_of("algorithm=pa", "selection=prefix")
+    found = play_learners(config, [theirs], store)
+    assert {*found["label"]} == {"PA (pa)", "PA (pm)"}
+    with pytest.raises(UserError, match="two learners are called 'pa'"):
+        play_learners(config, [replace(theirs, name="pa")], store)
+
+
 def test_baselines_are_tuned(store: Store) -> None:
     """By grids of their own where their papers have none; the learner that is asked for is not."""
     known = load_option("comparison", "default")
