@@ -202,7 +202,7 @@ def submit(
     data, repeats, seed, board
         As in `board`.
     folder : Path, optional
-        Where to write; by default ``results/board/submissions``.
+        Where to write; by default ``submissions`` in the board's folder of ``results``.
     **how
         How to compute (`ParallelOptions`).
 
@@ -214,7 +214,7 @@ def submit(
     plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
     content = submission.replayed_submission(plan, parallel_for(**how))
     print("\n".join(content["verification"]))
-    return submission.write_submission(content, folder or RESULTS / "board" / "submissions")
+    return submission.write_submission(content, folder or RESULTS / plan.folder / "submissions")
 
 
 def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,7 @@ from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
 from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells
 from omtl.experiment.config import option_files, options
-from omtl.experiment.schema import read_text, typed_mapping
+from omtl.experiment.schema import choose, read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS, Metric
 from omtl.reproduction.replay import SAME, Replay, replay_sample
@@ -79,8 +80,7 @@ class Submission:
 
     def __post_init__(self) -> None:
         """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
-        known = self.board if self.board in options("board") else "default"
-        board = BoardPlan(known, repeats=self.repeats)
+        board = BoardPlan(choose("board", self.board, options("board")), repeats=self.repeats)
         metric = METRICS[board.config["metric"]]
         seen: set[str] = set()
         for cell in self.cells:
@@ -114,6 +114,9 @@ def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> No
             raise UserError(
                 f"{cell.dataset}: {text!r} is not a number from 0 to {most:g}, as {metric.name} is"
             )
+    mean = fmean(map(float, texts))
+    if cell.mean is None or not math.isclose(cell.mean, mean, rel_tol=1e-6, abs_tol=1e-6):
+        raise UserError(f"{cell.dataset}: mean={cell.mean} must be that of its values, {mean:.10g}")
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -174,7 +177,7 @@ def joined(
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
     needed = _n_repeats(there).groupby(there["dataset"]).max()
-    parts, notes = [found], []
+    parts, notes, names = [found], [], {*found["algorithm"]}
     for content in handed_in:
         learner, rows = content["learner"], as_cells(content["cells"])
         rows = rows[rows["dataset"].isin(streams)]
@@ -183,7 +186,7 @@ def joined(
         lacking = [dataset for dataset in streams if dataset not in played]
         faults = {
             "it has rows of other learners": set(rows["algorithm"]) - {learner},
-            "a learner of the board has its name": learner in set(found["algorithm"]),
+            "a learner of the board has its name": learner in names,
             f"{changed} of its {len(rows)} streams have changed since": changed,
             f"it has no numbers on {', '.join(lacking)}, and on all {len(streams)} data sets it "
             "must": lacking,
@@ -194,6 +197,7 @@ def joined(
         if why := next((why for why, is_so in faults.items() if is_so), ""):
             notes.append(f"{learner} (submitted) is left out: {why}")
         else:
+            names.add(learner)
             parts.append(rows.assign(label=rows["label"] + " (submitted)"))
     return pd.concat(parts, ignore_index=True), notes
 

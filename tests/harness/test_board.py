@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from miniature import SERIAL, small, with_options
 from scipy.optimize import minimize
 
+from omtl.api import boards
 from omtl.compute.engine import Outcome
 from omtl.compute.store import Store
 from omtl.evidence.board import (
@@ -301,13 +303,27 @@ def test_a_board_is_read_where_it_was_written(
     content = replayed_submission(
         BoardPlan(learners=("coml",), data=SMALL.data, repeats=2), SERIAL, store
     )
-    for name, on in (("one", "default"), ("two", "other")):
+    for name, on in (("one", "default"), ("two", "networks")):
         entry = {**content, "learner": name, "board": on}
         for cell in entry["cells"]:
             cell["algorithm"] = name
         write_submission({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
-    ranked = from_results(BoardPlan()).ranking
-    assert {*ranked["algorithm"]} == {*SMALL.learners, "one"}
+    handed_in = tmp_path / "board" / "submissions"
+    shutil.copy(handed_in / "one.json", handed_in / "one_again.json")
+    found = from_results(BoardPlan())
+    assert {*found.ranking["algorithm"]} == {*SMALL.learners, "one"}
+    assert any("a learner of the board has its name" in note for note in found.notes)
+
+
+def test_a_submission_is_written_where_its_board_looks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within the results of the board, which need not be the default one."""
+    monkeypatch.setattr(boards, "RESULTS", tmp_path)
+    made = {"learner": "coml", "verification": []}
+    monkeypatch.setattr(boards.submission, "replayed_submission", lambda *_: made)
+    path = boards.submit("coml", board="networks")
+    assert path == tmp_path / "board" / "networks" / "submissions" / "coml.json"
 
 
 ORDERED = ("landmine", "spam", "tdt2", "lifelong_syn1", "random_walk", "opposed_tasks")

@@ -56,7 +56,7 @@ def test_taking_part(handed_in: Path, capsys: pytest.CaptureFixture[str]) -> Non
     content = json.loads(handed_in.read_text(encoding="utf-8"))
     assert sorted(content["files"]) == ["algorithm/my_learner.yaml", "my_learner.py"]
     capsys.readouterr()
-    content["cells"][0]["values"] = "1 1"
+    content["cells"][0] |= {"values": "1 1", "mean": 1.0}
     handed_in.write_text(json.dumps(content), encoding="utf-8")
     assert main(["board", "--verify", str(handed_in)]) == 2
     assert "has changed" in capsys.readouterr().err
@@ -137,6 +137,7 @@ def test_forged_numbers_are_found(honest: str, monkeypatch: pytest.MonkeyPatch) 
         ({"values": "1"}, "1 values are not of 2 repeats"),
         ({"values": 1}, "must be a text"),
         ({"algorithm": "multitask_arow"}, "it has a row of multitask_arow"),
+        ({"mean": 1.0}, "mean=1.0 must be that of its values"),
         ({"label": "M\x1b[2J"}, "printable"),
         ({"more": 1}, "nothing reads 'more'"),
     ],
