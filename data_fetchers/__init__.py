@@ -87,10 +87,14 @@ def data_set(name: str) -> DataSetModule:
         return one
     if added_module(name) is not None:
         try:
-            return cast(DataSetModule, imported(name))
+            added = cast(DataSetModule, imported(name))
         except Exception as fault:  # any error that a user's file raises on import
             why = describe_fault(fault)
             raise UserError(f"the data set {name!r} cannot be imported: {why}") from fault
+        needed = (*DataSetModule.__annotations__, "load")
+        if lacking := [each for each in needed if not hasattr(added, each)]:
+            raise UserError(f"data set {name!r} lacks {', '.join(lacking)} (docs/adding.md)")
+        return added
     raise UserError(f"no data set {name!r}; choose from {', '.join(data_set_names())}")
 
 

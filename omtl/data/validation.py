@@ -116,19 +116,27 @@ def sound_tasks(tasks: Any) -> Any:
         X = sound_rows(tasks.X)
         _check_examples(X, tasks)
     except ValueError as fault:
-        raise UserError(f"the data set is malformed: {fault}") from fault
+        raise UserError(f"its examples are malformed: {fault}") from fault
     return tasks if X is tasks.X else replace(tasks, X=X)
 
 
 def _check_examples(X: Any, tasks: Any) -> None:
     """Raise ValueError unless labels and tasks belong to checked rows."""
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(f"X is {X.dtype} of shape {X.shape}")
+    has_classes = hasattr(tasks, "label")
+    labels = tasks.label if has_classes else tasks.y
+    for name, array in (("X", X), ("labels", labels), ("task", tasks.task)):
+        if not (sparse.issparse(array) or type(array) in (np.ndarray, np.memmap)):
+            raise ValueError(f"{name} must be an array, not {type(array).__name__!r}")
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} must be numbers, not {str(array.dtype)!r}")
+    if X.ndim != 2 or not X.shape[0]:
+        raise ValueError(f"X of shape {X.shape} must have a row for each example")
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError("X has numbers that are not finite")
     n, m = X.shape[0], len(tasks.names)
-    has_classes = hasattr(tasks, "label")
-    labels = tasks.label if has_classes else tasks.y
+    for name in tasks.names:
+        if tasks.names.count(name) > 1:
+            raise ValueError(f"two tasks have the name {name!r}")
     for name, array in (("labels", labels), ("task", tasks.task)):
         if array.shape != (n,):
             raise ValueError(f"X has {n} rows, and {name} the shape {array.shape}")

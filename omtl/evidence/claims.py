@@ -18,7 +18,7 @@ import pandas as pd
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
-from omtl.experiment.schema import check_names, read_file
+from omtl.experiment.schema import check_names, read_file, refuse_twice
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
@@ -62,6 +62,7 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
 
 
 def _checked_claims(claims: tuple[Claim, ...], path: Path) -> tuple[Claim, ...]:
+    refuse_twice(f"{path}, claim", [claim.id for claim in claims])
     for claim in claims:
         check_claim(claim, f"{path}, {claim.id}")
     return claims

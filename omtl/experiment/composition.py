@@ -27,7 +27,6 @@ from omtl.experiment.schema import (
     check_names,
     choose,
     keys_of,
-    read_text,
     read_yaml,
     thawed,
     typed_mapping,
@@ -44,6 +43,7 @@ from omtl.experiment.specs import (
     Spec,
     known_settings,
     refuse_unfit,
+    refuse_wrong_names,
 )
 from omtl.experiment.unit import Experiment
 from omtl.util.errors import UserError
@@ -284,7 +284,8 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     found = overrides_in(overrides)
     for group in GROUPS:
         for name in _named(group, found):
-            read_text(option_file(group, name))
+            path = option_file(group, name)
+            refuse_wrong_names(group, read_yaml(path), path)
     known = list(keys_of(ComposedRun).kinds)
     for override in found:
         if override.is_delete():

@@ -18,17 +18,19 @@ def option_files(group: str) -> dict[str, Path]:
     Raises
     ------
     UserError
-        If two have the same name.
+        If two have the same name, or names that differ only in case.
     """
     found: dict[str, Path] = {}
+    alike: dict[str, str] = {}
     for provider in providers():
         folder = provider.conf / group
         for here, _, names in os.walk(folder):
             for path in (Path(here, name) for name in names if name.endswith(".yaml")):
                 name = path.relative_to(folder).with_suffix("").as_posix()
-                if name in found:
-                    there = provider_of(found[name]).name
-                    raise UserError(f"{path}: {there} has {group} {name!r} already; rename yours")
+                other = alike.setdefault(name.casefold(), name)
+                if other in found:
+                    there = provider_of(found[other]).name
+                    raise UserError(f"{path}: {there} has {group} {other!r} already; rename yours")
                 found[name] = path
     return dict(sorted(found.items()))
 
@@ -87,10 +89,10 @@ def paper_file(paper: str, name: str) -> Path:
     return next((folder for folder in folders if folder.is_dir()), folders[-1]) / name
 
 
-def published_file(table: str) -> Path:
-    """Return the path of a table's published numbers."""
-    found = [each.published / f"{table}.csv" for each in reversed(providers())]
-    return next((path for path in found if path.is_file()), found[-1])
+def published_file(table: str, description: Path) -> Path:
+    """Return the path of a table's published numbers, of the provider that describes the table."""
+    of = next(each for each in providers() if description.is_relative_to(each.experiments))
+    return of.published / f"{table}.csv"
 
 
 LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}

@@ -17,7 +17,7 @@ import data_fetchers
 from omtl.data.preparation import PreparedData, prepare, prepared_data, read_only
 from omtl.data.rows import square_norms
 from omtl.data.scaling import SCALES
-from omtl.data.streams import Tasks
+from omtl.data.streams import Classes, Tasks
 from omtl.experiment.schema import choose, typed
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
@@ -151,11 +151,19 @@ def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
         drawn["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
     try:
         tasks = data_fetchers.load_module(module, options | drawn)
-        return prepare(tasks, dataset.normalise, dataset.bias)
     except (TypeError, ValueError) as fault:
         raise UserError(
             f"dataset {dataset.name}: options {options} do not fit ({fault})"
         ) from fault
+    if not isinstance(tasks, Tasks | Classes):
+        raise UserError(
+            f"dataset {dataset.name}: load of {module.__name__} returns {type(tasks).__name__!r}, "
+            "where omtl.data.streams.Tasks are due"
+        )
+    try:
+        return prepare(tasks, dataset.normalise, dataset.bias)
+    except UserError as fault:
+        raise UserError(f"dataset {dataset.name}: {fault}") from fault
 
 
 def learner_class(path: str) -> type:

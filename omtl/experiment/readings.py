@@ -41,13 +41,18 @@ def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where
         With the closest known name.
     """
     known = list(columns)
-    configs = {group: options(group) for group in SPECS}
     for name, question in asked.items():
         here = f"{where}, question {name}"
         check_names(here, ("column", question.columns, known))
-        for patch in question.options.values():
-            for key in patch:
-                _check_place(here, configs, *key.split("."))
+        check_places(here, question.options.values())
+
+
+def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse patches that set a value which no config has; raise UserError."""
+    keys = [key for patch in patches for key in patch]
+    configs = {group: options(group) for group in (SPECS if keys else ())}
+    for key in keys:
+        _check_place(where, configs, *key.split("."))
 
 
 def _check_place(

@@ -134,6 +134,18 @@ def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) ->
         raise UserError(f"{where}: {fault}") from fault
 
 
+def refuse_twice(where: str, names: Sequence[str]) -> None:
+    """Refuse a name that stands twice; raise UserError."""
+    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+        raise UserError(f"{where}: {twice[0]!r} is there twice; leave one of them out")
+
+
+def refuse_other_name(where: Path | str, key: str, name: Any, due: str) -> None:
+    """Refuse another name than the one that follows from a file's path; raise UserError."""
+    if name != due:
+        raise UserError(f"{where}: {key}={name!r} must be {due!r}, as in the file's path")
+
+
 def called(kind: Any) -> str:
     """Return what a mapping of a kind is called: ``table``, ``row``."""
     name = re.sub("^Composed|Description$|Spec$", "", kind.__name__)

@@ -8,17 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from data_fetchers import DataSetModule, data_set
+from data_fetchers import DataSetModule, data_set, data_set_names
 from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
     REST,
     Frozen,
     read_file,
+    refuse_other_name,
     typed_mapping,
 )
 from omtl.util.errors import UserError
+from omtl.util.paths import CONF
+from omtl.util.providers import added_module
 
 TARGET = "_target_"
 """The key with which an algorithm names a class of another package, as in Hydra."""
@@ -55,7 +59,7 @@ class Spec:
     @classmethod
     def named(cls, name: str) -> Self:
         """Return an option by name; raise a UserError with the known names if there is none."""
-        return read_file(cls, option_file(cls.group, name))
+        return read_file(cls, option_file(cls.group, name), _checked)
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the config that this is the specification of, without what it leaves out."""
@@ -94,6 +98,29 @@ class Spec:
             if group == self.group and name in ("*", self.name):
                 content = _put(content, path, value)
         return self if content is here else self.read(content)
+
+
+def _checked(spec: Any, path: Path) -> Any:
+    """Return an option, after checking its names."""
+    refuse_wrong_names(spec.group, vars(spec), path)
+    return spec
+
+
+def refuse_wrong_names(group: str, content: Mapping[str, Any], path: Path) -> None:
+    """Refuse an option that is called otherwise than its file, or whose module is another's.
+
+    Raises
+    ------
+    UserError
+        If its name, the paper of a reading, or the module of a data set is wrong.
+    """
+    refuse_other_name(path, "name", content.get("name"), path.stem)
+    if content.get("paper") and path.parent.name != group:
+        refuse_other_name(path, "paper", content["paper"], path.parent.name)
+    if group == DataSetSpec.group and not path.is_relative_to(CONF):
+        module = content.get("module") or path.stem
+        if added_module(module) is not None and module in data_set_names():
+            raise UserError(f"{path}: there is another module {module!r}; rename {module}.py")
 
 
 def refuse_unfit(name: str, value: Any, check: Check) -> None:

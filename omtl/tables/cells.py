@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import TableDescription
+from omtl.experiment.descriptions import Row, TableDescription
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, did_you_mean
 from omtl.experiment.specs import SearchSpec
@@ -138,13 +138,15 @@ def planned(
     )
 
 
-def _places(of: TableDescription, rows: Collection[str], columns: Collection[str]) -> pd.DataFrame:
+def _places(
+    of: TableDescription, rows: Mapping[str, Row], columns: Collection[str]
+) -> pd.DataFrame:
     """Return the places of a table's cells with the printed numbers: of our rows, no number.
 
     Raises
     ------
     UserError
-        If a printed number is of no metric, row or column.
+        If a printed number is of no metric, row or column, or a row or column has none.
     """
     printed = pd.DataFrame(published(of.id), columns=[*PLACE, "mean", "std"])
     check_names(f"{of.id}: the published numbers", ("metric", printed["metric"], METRICS))
@@ -154,6 +156,13 @@ def _places(of: TableDescription, rows: Collection[str], columns: Collection[str
                 f"{of.id}: the published cell ({label}, {dataset}) matches no row and column "
                 "of the table's description"
             )
+    for what, names in {
+        "row": [label for label, row in rows.items() if not row.ours],
+        "column": columns,
+    }.items():
+        known = set(printed["algorithm" if what == "row" else "dataset"])
+        if lacking := [name for name in names if name not in known]:
+            raise UserError(f"{of.id}: the {what} {lacking[0]!r} has no published number")
     each = printed.drop_duplicates(["dataset", "task", "metric"]).assign(mean="", std="")
     ours = [each.assign(algorithm=row.ours) for row in of.rows if row.ours]
     cells = pd.concat([printed, *ours], ignore_index=True)

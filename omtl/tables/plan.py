@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -17,16 +19,20 @@ from omtl.experiment.descriptions import (
     Row,
     TableDescription,
 )
-from omtl.experiment.readings import Reading, check_questions, questions
+from omtl.experiment.readings import Reading, check_places, check_questions, questions
 from omtl.experiment.schema import (
     State,
     check_names,
     choose,
     file_state,
     read_file,
+    read_text,
+    refuse_other_name,
+    refuse_twice,
     typed,
 )
 from omtl.experiment.specs import SelectionSpec
+from omtl.util.errors import UserError
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -56,11 +62,18 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    return read_file(FILES[kind], path, _completed if kind == "table" else None)
+    return read_file(FILES[kind], path, _completed)
 
 
-def _completed(description: TableDescription, path: Path) -> TableDescription:
-    """Return the description of a table with rows of ours, after checking its names."""
+def _completed(
+    description: TableDescription | FigureDescription, path: Path
+) -> TableDescription | FigureDescription:
+    """Return a description, that of a table with rows of ours, after checking its names."""
+    paper = path.parent.name
+    for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
+        refuse_other_name(path, key, getattr(description, key), due)
+    if isinstance(description, FigureDescription):
+        return description
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
         ours = load_option("comparison", "beside_papers")["rows"]
         more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
@@ -84,11 +97,15 @@ def _check_table(table: TableDescription, where: str) -> None:
         *(*bold.values(), *(cells.rows for cells in slow)),
     )
     columns = chain(table.print.examples, bold, *(cells.columns for cells in slow))
+    printed = [column.published for column in table.columns]
+    refuse_twice(f"{where}, row", row_labels(table))
+    refuse_twice(f"{where}, column", printed)
+    check_places(where, (column.patch for column in table.columns))
     check_names(
         where,
         ("metric", [table.metric], METRICS),
         ("row", rows, row_labels(table)),
-        ("column", columns, [column.published for column in table.columns]),
+        ("column", columns, printed),
         ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
     )
 
@@ -114,15 +131,49 @@ def refuse_wrong_questions(paper: str) -> None:
 
 
 def published(table: str) -> list[dict[str, str]]:
-    """Return the published numbers of a table, as printed, in the paper's order."""
-    path = published_file(table)
-    return _published(path, file_state(path))
+    """Return the published numbers of a table, as printed, in the paper's order.
+
+    Raises
+    ------
+    UserError
+        If they cannot be read, or are not those of the table, each once.
+    """
+    known = descriptions("table")
+    path = published_file(table, known[choose("table", table, list(known))])
+    return _published(path, table, file_state(path))
+
+
+PUBLISHED = ("table", "dataset", "algorithm", "task", "metric", "mean", "std")
+"""The columns of a file of published numbers."""
 
 
 @cache
-def _published(path: Path, _: State) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def _published(path: Path, table: str, _: State) -> list[dict[str, str]]:
+    rows = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff")))
+    if tuple(rows.fieldnames or ()) != PUBLISHED:
+        raise UserError(f"{path}: its first line must be {','.join(PUBLISHED)}")
+    found: list[dict[str, str]] = []
+    for row in rows:
+        where = f"{path}, line {rows.line_num}"
+        if None in row or None in row.values():
+            raise UserError(f"{where}: it does not have {len(PUBLISHED)} fields")
+        refuse_other_name(where, "table", row["table"], table)
+        for key in ("mean", "std"):
+            if not is_number(row[key]) and (key == "mean" or row[key]):
+                raise UserError(f"{where}: {key} {row[key]!r} must be a number")
+        found.append(row)
+    refuse_twice(str(path), [", ".join(row[key] for key in PUBLISHED[1:5]) for row in found])
+    if not found:
+        raise UserError(f"{path}: it has no number; write a line for each printed one")
+    return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def rule_of(name: str, reading: Reading) -> SelectionSpec:

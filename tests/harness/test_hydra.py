@@ -208,7 +208,7 @@ def test_a_config_does_not_read_the_environment(
 ) -> None:
     """A folder from elsewhere could carry what is there into results and into shared units."""
     (tmp_path / "dataset").mkdir()
-    config = load_option("dataset", "random_walk") | {"label": value}
+    config = load_option("dataset", "random_walk") | {"name": "theirs", "label": value}
     text = yaml.safe_dump(thawed(config) | {"module": "random_walk"})
     (tmp_path / "dataset" / "theirs.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("OMTL_OWN", str(tmp_path))

@@ -22,6 +22,7 @@ import yaml
 
 import data_fetchers
 from omtl.commands import _main
+from omtl.experiment import playing
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.status import WRONG_USE
@@ -93,6 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(mine)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "argv", ["omtl"])
+    monkeypatch.setattr(playing, "_LOADED", {})  # faults are kept too
     user_folder.use_folder(mine)
     yield mine
     sys.modules.pop("mine", None)
