@@ -353,12 +353,14 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: everything except compiled code and its addresses."""
         state = cast("dict[str, Any]", super().__getstate__())
-        return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
+        left_out = (*COMPILED_PARTS, "_place")  # skops reads no key None
+        return {name: value for name, value in state.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled state; memory-mapped arrays are copied."""
         super().__setstate__(state)
         if self.__sklearn_is_fitted__():
+            self._number_tasks(self.tasks_)
             self._state, self._clock, self._window = (
                 each_array(part, lambda _, a: a if a.flags.writeable else a.copy())
                 for part in (self._state, self._clock, self._window)
