@@ -270,6 +270,7 @@ def setting_of(unit: Unit) -> Setting:
 def compute(unit: Unit) -> Result:
     """Play the whole grid of a unit."""
     from omtl.kernel.not_compiled import REFUSALS, why
+    from omtl.protocols.record_schema import check_arrays
 
     started = time.perf_counter()
     setting = setting_of(unit)
@@ -303,6 +304,10 @@ def compute(unit: Unit) -> Result:
             f"algorithm {unit.algorithm.name} cannot be compiled ({why(fault)}); fix "
             "that, or make its class a @dataclass to play it as plain Python"
         ) from fault
+    try:
+        check_arrays(arrays, unit.protocol.module, len(points), len(setting.tasks.names))
+    except ValueError as fault:
+        raise UserError(f"protocol {unit.protocol.name}: its result is wrong: {fault}") from fault
     facts = {
         "unit": unit.identity,
         "data_sha256": setting.source.sha256,
