@@ -18,6 +18,7 @@ from omtl.compute.engine import Failure
 from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
+from omtl.util.compile_cache import is_compiling
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import home_folder
@@ -91,7 +92,8 @@ def compute_batch(
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits: such a unit fails if its process is lost. `apart` isolates all.
+    limits: such a unit fails if its process is lost. `apart` isolates all. So are units that would
+    wait for another thread's compiling, as only one thread of a process can compile at a time.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def compute_batch(
                 f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
                 "leave them out"
             )
-        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
+        elif CAN_ISOLATE and (apart or is_limited or unit.is_own or would_wait(unit)):
             try:
                 ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
             except LostProcess as fault:
@@ -115,10 +117,14 @@ def compute_batch(
                 ends[unit.key] = Failure(f"{unit.name}: {fault}")
         else:
             ends[unit.key] = compute_unit(unit, asked_by)
+            _KNOWN.add(kind_of(unit))
     return ends
 
 
 Kind = tuple[str, str, str]
+
+_KNOWN: set[Kind] = set()
+"""Kinds of units that this process has computed: it has their code and data."""
 
 
 def kind_of(unit: Unit) -> Kind:
@@ -126,20 +132,21 @@ def kind_of(unit: Unit) -> Kind:
     return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
 
 
-def handing_order(units: Sequence[Unit], workers: int) -> list[Unit]:
-    """Return units so that the first ones of all kinds come early, beside others of known kinds.
+def would_wait(unit: Unit) -> bool:
+    """Whether a unit may need code that another thread's compiling keeps from being compiled."""
+    return kind_of(unit) not in _KNOWN and is_compiling()
 
-    The first of a kind compiles a learner and loads data. Only one worker can compile at a time:
-    the others play units of kinds for which this is done.
+
+def handing_order(units: Sequence[Unit]) -> list[Unit]:
+    """Return units with the first one of each kind early, one data set after the other.
+
+    The first of a kind compiles a learner and loads data. Learners differ from one to the next, so
+    that workers seldom compile the same code at the same time.
     """
-    kinds: dict[Kind, list[Unit]] = {}
+    first: dict[Kind, Unit] = {}
     for unit in units:
-        kinds.setdefault(kind_of(unit), []).append(unit)
-    early: list[Unit] = []
-    ready: deque[Unit] = deque()
-    for first, *others in kinds.values():
-        early += [first, *(ready.popleft() for _ in range(min(workers, len(ready))))]
-        ready += others
+        first.setdefault(kind_of(unit), unit)
+    early = sorted(first.values(), key=lambda unit: unit.dataset.name)
     return [*{unit.key: unit for unit in (*early, *units)}.values()]
 
 
@@ -160,7 +167,7 @@ class Batches(Iterator[list[Unit]]):
     def __init__(
         self, units: Sequence[Unit], workers: int, wanted: Callable[[list[Unit]], list[Unit]]
     ) -> None:
-        self._waiting = deque(handing_order(units, workers))
+        self._waiting = deque(handing_order(units))
         self._workers, self._wanted = workers, wanted
         self._left = Counter(map(kind_of, units))
         self._timed: dict[Kind, tuple[int, float]] = {}  # units after the first, their seconds

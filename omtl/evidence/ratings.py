@@ -369,16 +369,16 @@ def agreement_of_halves(
     if least < 2 or len(values[0]) < 2:
         return np.nan
     best = np.argsort(-elo(count_wins(battles)), kind="stable")[:first]
-    found = []
+    wins = []
     for _ in range(n):
         if of == "data sets":
             halves = _halved([*range(len(battles))], rng)
-            wins = [count_wins([battles[d] for d in half]) for half in halves]
+            wins.append([count_wins([battles[d] for d in half]) for half in halves])
         else:
             parts = [_halved(each, rng) for each in battles]
-            wins = [count_wins(half) for half in zip(*parts, strict=True)]
-        found.append(kendalltau(*(elo(each)[best] for each in wins)).statistic)
-    return float(np.mean(found))
+            wins.append([count_wins(half) for half in zip(*parts, strict=True)])
+    rated = elo(np.array(wins))[..., best]
+    return float(np.mean([kendalltau(*halves).statistic for halves in rated]))
 
 
 def _halved(some: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -47,6 +47,14 @@ SCALARS = {kind: np.dtype(kind) for kind in (bool, int, float)}
 _ONE_AT_A_TIME = Lock()
 """Held while numba's setting of the folder is changed."""
 
+_new_codes: list[Path] = []
+"""Folders of code that is compiled now, or called for the first time."""
+
+
+def is_compiling() -> bool:
+    """Whether a thread compiles, or calls for the first time what it has compiled."""
+    return bool(_new_codes)
+
 
 class CompiledFunction:
     """A function that numba compiles for the types of its arguments, and keeps on disk.
@@ -95,11 +103,14 @@ class CompiledFunction:
             with _ONE_AT_A_TIME:
                 if kinds not in self._made:
                     self._made[kinds], unpublished = self._new(kinds, classes)
+        if unpublished is None:
+            return use(self._made[kinds])
+        _new_codes.append(unpublished[0])
         try:
             return use(self._made[kinds])
         finally:
-            if unpublished is not None:
-                publish(*unpublished)
+            _new_codes.remove(unpublished[0])
+            publish(*unpublished)
 
     def _new(self, kinds: Any, classes: tuple[type, ...]) -> tuple[Any, tuple[Path, Path] | None]:
         """Return a function of numba's for these types, and what to `publish` if it is new."""
