@@ -20,6 +20,7 @@ from omtl.evidence.compared_learners import (
     default_selection,
     judge_learners,
     play_learners,
+    tuned,
 )
 from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
@@ -126,6 +127,9 @@ def test_baselines_are_tuned(store: Store) -> None:
     """By grids of their own where their papers have none; the learner that is asked for is not."""
     known = load_option("comparison", "default")
     assert set(known["tuned"]) <= set(known["algorithms"])
+    baselines = [tuned(name, known["tuned"]) for name in known["algorithms"]]
+    plays = {(one.learner, str(one.fixed), str(one.grid)) for one in baselines}
+    assert len(plays) == len(baselines)
     config = config_of("selection=prefix", "algorithm=pa")
     found = play_learners(config, list(known["tuned"]), store, grids=known["tuned"])
     params = found.set_index("algorithm")["params"]
