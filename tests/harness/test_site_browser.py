@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -168,10 +169,16 @@ def test_texts_have_enough_contrast(visit: Browser, page: str, dark: bool) -> No
     assert visit(f"{page}.html", dark=dark).execute_script(CONTRAST) == []
 
 
-@pytest.mark.slow
 @pytest.mark.browser
-def test_no_page_is_wider_than_a_phone_or_raises_errors(visit: Browser, site: Path) -> None:
-    for path in sorted(site.glob("*.html")):
+@pytest.mark.parametrize("most", [2, pytest.param(999, marks=pytest.mark.deep)])
+def test_no_page_is_wider_than_a_phone_or_raises_errors(
+    most: int, visit: Browser, site: Path
+) -> None:
+    """Of each kind of page the largest."""
+    kinds = defaultdict(list)
+    for path in sorted(site.glob("*.html"), key=lambda path: -path.stat().st_size):
+        kinds[path.stem.partition("-")[0]].append(path)
+    for path in (path for pages in kinds.values() for path in pages[:most]):
         browser = visit(path.name, PHONE)
         width = browser.execute_script("return document.documentElement.scrollWidth")
         assert width <= PHONE[0], path.name
