@@ -49,15 +49,11 @@ def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where
 
 def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
     """Refuse patches that set a value which no config has; raise UserError."""
-    keys = [key for patch in patches for key in patch]
-    configs = {group: options(group) for group in (SPECS if keys else ())}
-    for key in keys:
-        _check_place(where, configs, *key.split("."))
+    for key in dict.fromkeys(key for patch in patches for key in patch):
+        _check_place(where, *key.split("."))
 
 
-def _check_place(
-    where: str, configs: Mapping[str, list[str]], group: str, name: str = "", *path: str
-) -> None:
+def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
     """Refuse a place ``group.name.key`` that no config has; a name may be ``*``.
 
     Of a table a reading says what its ± is: ``table.<id>.spread``.
@@ -66,9 +62,9 @@ def _check_place(
         tables = [f"{path.parent.name}-{path.stem}" for path in paper_files("table*.yaml")]
         check_names(where, (group, [name], tables), ("value of a table", path, ["spread"]))
         return
-    check_names(where, ("group", [group], configs))
+    check_names(where, ("group", [group], SPECS))
     if name != "*":
-        check_names(where, (group, [name], configs[group]))
+        check_names(where, (group, [name], options(group)))
     kind = SPECS[group]
     keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
     check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))
