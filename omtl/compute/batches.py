@@ -7,6 +7,7 @@ import os
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from math import inf
 from statistics import fmean
@@ -92,8 +93,7 @@ def compute_batch(
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits: such a unit fails if its process is lost. `apart` isolates all. So are units that would
-    wait for another thread's compiling, as only one thread of a process can compile at a time.
+    limits: such a unit fails if its process is lost. `apart` isolates all.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def compute_batch(
                 f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
                 "leave them out"
             )
-        elif CAN_ISOLATE and (apart or is_limited or unit.is_own or would_wait(unit)):
+        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
             try:
                 ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
             except LostProcess as fault:
@@ -116,15 +116,14 @@ def compute_batch(
                     raise
                 ends[unit.key] = Failure(f"{unit.name}: {fault}")
         else:
-            ends[unit.key] = compute_unit(unit, asked_by)
-            _KNOWN.add(kind_of(unit))
+            ends[unit.key] = compute_without_waiting(unit, asked_by)
     return ends
 
 
 Kind = tuple[str, str, str]
 
-_KNOWN: set[Kind] = set()
-"""Kinds of units that this process has computed: it has their code and data."""
+_BEGUN: set[Kind] = set()
+"""Kinds of units whose code and data this process has, or is about to have."""
 
 
 def kind_of(unit: Unit) -> Kind:
@@ -132,9 +131,18 @@ def kind_of(unit: Unit) -> Kind:
     return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
 
 
-def would_wait(unit: Unit) -> bool:
-    """Whether a unit may need code that another thread's compiling keeps from being compiled."""
-    return kind_of(unit) not in _KNOWN and is_compiling()
+def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
+    """Compute a unit here, or in another process if it would wait for a thread that compiles.
+
+    Only one thread of a process can compile at a time. Where there is no memory for another
+    process, it waits.
+    """
+    kind = kind_of(unit)
+    if CAN_ISOLATE and kind not in _BEGUN and is_compiling():
+        with suppress(LostProcess):
+            return call_apart(compute_unit, unit, asked_by)
+    _BEGUN.add(kind)
+    return compute_unit(unit, asked_by)
 
 
 def handing_order(units: Sequence[Unit]) -> list[Unit]:
