@@ -11,8 +11,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -109,8 +110,12 @@ def imported(module: str) -> ModuleType:
     code = code_of(module)
     if _IMPORTED.setdefault(module, code.version) != code.version:
         for name in code.modules:
-            if added_module(name) is not None:
+            if (file := added_module(name)) is not None:
                 sys.modules.pop(name, None)
+                # Python would take bytecode of the same second and size for that of the file.
+                with suppress(OSError):
+                    Path(cache_from_source(str(file))).unlink()
+        invalidate_caches()
     found = import_module(module)
     _IMPORTED[module] = code.version
     return found
