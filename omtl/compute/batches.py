@@ -19,6 +19,7 @@ from omtl.compute.engine import Failure
 from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
+from omtl.util.code import look_again
 from omtl.util.compile_cache import is_compiling
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
@@ -71,6 +72,8 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
         _one_thread()
     make_importable()
     try:
+        if not unit.is_same_here():
+            look_again()  # the user may have edited a file between two runs
         if not unit.is_same_here():
             raise UserError(
                 f"{this_process()} has different code or data from the process that requested "

@@ -8,7 +8,7 @@ import json
 import platform
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module, invalidate_caches
@@ -22,11 +22,15 @@ from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, private_cache
 from omtl.util.providers import added_module, extension_module
-from omtl.util.user_folder import module_in, own_folder
+from omtl.util.user_folder import calls_begun, module_in, own_folder
 
 _PARSING = threading.Lock()
 
 _IMPORTED: dict[str, str] = {}  # the version of each of the user's modules when it was imported
+
+_ADDED: dict[Path, tuple[int, ...]] = {}  # the state of the user's and extensions' files when read
+
+_LOOKED_AT = [0]  # after how many commands these were looked at
 
 MOST_KEPT = 1000
 """Number of texts, of former versions mostly, above which the file of parsed ones is begun anew."""
@@ -70,31 +74,36 @@ class Code(NamedTuple):
         Hash of the code.
     modules, packages : frozenset of str
         The modules that count, and the third-party packages that they import.
-    added : mapping of Path to tuple of int
-        The state of each file of the user or of an extension when it was read (`_state`).
     """
 
     version: str
     modules: frozenset[str]
     packages: frozenset[str]
-    added: Mapping[Path, tuple[int, ...]]
 
 
 def code_of(module: str) -> Code:
     """Return a module's code, with the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
-    The user's files may change while this process runs; they are then read again.
+    The user's files are read again if they have changed before a command began; what they contain
+    counts until it ends.
 
     Raises
     ------
     SyntaxError
         If it is not valid Python.
     """
-    folder = own_folder()
-    if any(_state(path) != state for path, state in _code_of(module, folder).added.items()):
+    if _LOOKED_AT[0] != calls_begun():
+        _LOOKED_AT[0] = calls_begun()
+        look_again()
+    return _code_of(module, own_folder())
+
+
+def look_again() -> None:
+    """Read the user's files again if one of them has changed since."""
+    if any(_state(path) != state for path, state in _ADDED.items()):
+        _ADDED.clear()
         _code_of.cache_clear()
-    return _code_of(module, folder)
 
 
 def imported(module: str) -> ModuleType:
@@ -136,7 +145,6 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
     seen: set[str] = set()
     asked: set[str] = set()
     others: set[str] = set()
-    added: dict[Path, tuple[int, ...]] = {}
     waiting = [module]
     path_kept = _cache()
     kept = _kept_parses(path_kept)
@@ -152,7 +160,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
             continue
         seen.add(name)
         if not _is_ours(name):
-            added[path] = _state(path)
+            _ADDED[path] = _state(path)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
         parsed_as = "\n".join((platform.python_version(), package, text))
@@ -169,7 +177,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
         others.add("llvmlite")  # which it compiles by
     top = module.partition(".")[0]
     counted = PACKAGES.keys() | ({top} if not seen and module not in UNHASHED else set())
-    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted), added)
+    return Code(digest.hexdigest(), frozenset(seen), frozenset(others & counted))
 
 
 @lru_cache

@@ -19,6 +19,9 @@ VARIABLE = "OMTL_OWN"
 GROUPS = ("algorithm", "dataset", "experiments")
 """Folders, at least one of which a user's own folder has."""
 
+_BEGUN = [0]
+"""How many commands, and Python equivalents of theirs, have begun in this process."""
+
 
 def own_folder() -> Path | None:
     """Return the absolute path of the user's own folder, or None."""
@@ -54,6 +57,7 @@ def find() -> None:
 
     Commands and their Python equivalents start with this.
     """
+    _BEGUN[0] += 1
     folder = own_folder()
     if folder is None:
         try:
@@ -66,6 +70,11 @@ def find() -> None:
             return
         folder = here
     use_folder(folder)
+
+
+def calls_begun() -> int:
+    """Return how many commands have begun, before each of which the user's files may change."""
+    return _BEGUN[0]
 
 
 def written_folder() -> Path:

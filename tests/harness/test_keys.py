@@ -20,7 +20,7 @@ from omtl.compute import batches, engine
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
-from omtl.util import code
+from omtl.util import code, user_folder
 from omtl.util.code import PACKAGES, UNHASHED, _code_of, code_of, code_version, imported
 from omtl.util.paths import ROOT
 
@@ -183,7 +183,7 @@ def test_imports_are_followed(
 ) -> None:
     """A change counts of the code alone: comments, docstrings and layout do not.
 
-    It counts at once, in a process that has imported the file before.
+    It counts from the next command on, in a process that has imported the file before.
     """
     (tmp_path / "pack" / "sub").mkdir(parents=True)
     for name in ("pack/__init__.py", "pack/sub/__init__.py"):
@@ -194,6 +194,10 @@ def test_imports_are_followed(
     versions, values = [], []
     for text in ("x = 1", "'A docstring.'\nx  =  1  # a comment", "x = 2"):
         (tmp_path / step).write_text(text)
+        kept = versions[-1:], values[-1:]
+        if versions:  # what was read before counts until the command ends
+            assert ([code_version("pack.sub.mine")], [imported("pack.sub.mine").x]) == kept
+        user_folder.find()
         versions.append(code_version("pack.sub.mine"))
         values.append(imported("pack.sub.mine").x)
     assert versions[0] == versions[1] != versions[2]
