@@ -104,12 +104,9 @@ mutants: $(VENV)/test ## change the code in small ways and see whether tests not
 # Licences under which a package may be used beside MIT code.
 FREE = MIT;BSD;Apache;ISC;MPL;Mozilla Public;PSF;Python Software Foundation;Zlib;ZPL;Zope;Unlicense;CC0;LGPL;HPND;Public Domain
 
-# Packages whose metadata do not name the licence that they come with: MIT.
-UNNAMED = skops
-
 audit: $(VENV)/test ## check hashes, licences and known vulnerabilities of what is installed
 	@$(PYTHON) -m pip --disable-pip-version-check check
-	@$(PYTHON) -m piplicenses --with-system --ignore-packages omtl $(UNNAMED) --format=csv \
+	@$(PYTHON) -m piplicenses --with-system --ignore-packages omtl --format=csv \
 		--partial-match --allow-only='$(FREE)' --output-file=requirements/licences.csv
 	@$(PYTHON) -m pip_audit --disable-pip --require-hashes --progress-spinner=off -r requirements/test.lock
 

@@ -21,7 +21,7 @@ with sklearn.config_context(enable_metadata_routing=True):
     assert search.score(X, y, task=task) > 0.9
 
 model = PassiveAggressive(C=0.1).fit(X[:, :1], y, task=task)
-model.save("model.skops")
-again = load("model.skops").partial_fit(X[:1, :1], y[:1], task=["dora"])  # a new task
+model.save("model.npz")
+again = load("model.npz").partial_fit(X[:1, :1], y[:1], task=["dora"])  # a new task
 assert again.predict(X[:1, :1], task=["dora"]).shape == (1,)
 print(search.best_params_, again.tasks_)

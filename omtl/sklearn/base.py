@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from contextlib import nullcontext
 from numbers import Integral
+from os import PathLike
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -28,7 +29,6 @@ from omtl.sklearn.arguments import (
     task_codes,
     two_classes,
 )
-from omtl.sklearn.model_file import SaveLoadMixin
 from omtl.sklearn.states import each_array, undone_on_error
 from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
 
@@ -51,6 +51,43 @@ ADJACENT = (FLOAT.itemsize,)
 
 NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of the fast path, before learning, for an example that needs conversion."""
+
+
+class SaveLoadMixin:
+    """An estimator that can be written to a file and read again."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the estimator to a file with only numbers and names, no code.
+
+        Parameters
+        ----------
+        path : path-like
+            Replaced if it exists.
+
+        Raises
+        ------
+        UserError
+            If a label is not a string or a number, or the file cannot be written.
+        NotFittedError
+            If nothing has been learnt.
+        """
+        from omtl.sklearn.model_file import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the estimator of a file that `save` wrote.
+
+        Raises
+        ------
+        UserError
+            If the file is not such a file, or of another learner.
+        """
+        from omtl.sklearn.model_file import load
+
+        return cast(Self, load(path, cls))
 
 
 def cloned(estimator: E) -> E:
@@ -353,14 +390,12 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: everything except compiled code and its addresses."""
         state = cast("dict[str, Any]", super().__getstate__())
-        left_out = (*COMPILED_PARTS, "_place")  # skops reads no key None
-        return {name: value for name, value in state.items() if name not in left_out}
+        return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled state; memory-mapped arrays are copied."""
         super().__setstate__(state)
         if self.__sklearn_is_fitted__():
-            self._number_tasks(self.tasks_)
             self._state, self._clock, self._window = (
                 each_array(part, lambda _, a: a if a.flags.writeable else a.copy())
                 for part in (self._state, self._clock, self._window)

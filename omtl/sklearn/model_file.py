@@ -1,67 +1,81 @@
-"""Estimators in files of skops: arrays, and the names of types. Reading one executes nothing."""
+"""Estimators in files: NumPy's archive of plain arrays, and a description in JSON; no code.
+
+A file contains the format and its version, the learner's name and parameters, the labels, the
+learner's `omtl.kernel.rules.Shape`, and every array of the state, under its path. Reading it
+executes nothing.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
+import json
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any
 
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
+from omtl.data.rows import SparseRows
+from omtl.kernel.rules import Shape
+from omtl.sklearn.arguments import task_labels
+from omtl.sklearn.base import SaveLoadMixin, cloned
+from omtl.sklearn.task_column import TaskColumn
+from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
-from omtl.util.files import write_whole
 
-OURS = ("omtl.data.rows", "omtl.kernel.", "omtl.learners.", "omtl.sklearn")
-"""Beginnings of the modules whose types a file may have."""
+FORMAT = "omtl model"
+VERSION = 3
+
+PLAIN = (str, bool, int, float, type(None))
+"""Types that JSON preserves."""
 
 
-class SaveLoadMixin:
-    """An estimator that can be written to a file and read again."""
+def save(saved: SaveLoadMixin, path: str | PathLike[str]) -> None:
+    """Write an estimator, or one that reads the task from a column, to a file, atomically.
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the estimator to a file of skops.
-
-        Parameters
-        ----------
-        path : path-like
-            Replaced if it exists.
-
-        Raises
-        ------
-        UserError
-            If the file cannot be written.
-        NotFittedError
-            If nothing has been learnt.
-        """
-        from skops.io import dumps
-
-        check_is_fitted(self)
-        write_whole(Path(fspath(path)), dumps(self))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the estimator of a file that `save` wrote.
-
-        Raises
-        ------
-        UserError
-            If the file is not such a file, or of another learner.
-        """
-        return cast(Self, load(path, cls))
+    Raises
+    ------
+    UserError
+        If a label or a parameter is not a number or a string, or the file cannot be written.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    estimator: Any = saved.estimator_ if isinstance(saved, TaskColumn) else saved
+    shape = estimator._shape._asdict()
+    arrays["shape/mixing"] = shape.pop("mixing")
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "learner": type(estimator).__name__,
+        "params": {
+            name: _written(name, value, arrays)
+            for name, value in estimator.get_params(deep=False).items()
+        },
+        "classes": [_written("classes", label, arrays) for label in estimator.classes_.tolist()],
+        "classes_dtype": estimator.classes_.dtype.str,
+        "tasks": [_written("tasks", name, arrays) for name in estimator.tasks_],
+        "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
+        "shape": shape,
+        "room": estimator._room,
+        "is_open": estimator._is_open,
+    }
+    if isinstance(saved, TaskColumn):
+        tasks = None if saved.tasks is None else task_labels(saved.tasks, "tasks")
+        about["task_column"] = {
+            "column": _written("column", saved.column, arrays),
+            "tasks": tasks and [_written("tasks", name, arrays) for name in tasks],
+        }
+    arrays |= estimator._arrays()
+    write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
 
 
 def load(path: str | PathLike[str], kind: type = object) -> Any:
     """Return the estimator of a file, of this kind.
 
-    Types of other packages than this one, which could run code, are not read. Compiled code trusts
-    the indices in a file.
-
     Raises
     ------
     UserError
-        If the file cannot be read, is not a model of this version, or is of another kind.
+        If it cannot be read, is not such a file, is of another kind, a later version or an unknown
+        learner.
 
     Examples
     --------
@@ -69,30 +83,133 @@ def load(path: str | PathLike[str], kind: type = object) -> Any:
     >>> from omtl.sklearn import Perceptron, load
     >>> model = Perceptron().fit([[1.0], [-1.0]], ["spam", "ham"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.skops")
-    ...     load(f"{folder}/model.skops").predict([[2.0]])
+    ...     model.save(f"{folder}/model.npz")
+    ...     load(f"{folder}/model.npz").predict([[2.0]])
     array(['spam'], dtype='<U4')
     """
-    from skops.io import get_untrusted_types, loads
+    from omtl.sklearn.classes import ESTIMATORS
 
     try:
-        content = Path(fspath(path)).read_bytes()
+        arrays = read_sealed(path)
     except OSError as fault:
         raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+    except UserError as fault:
+        raise UserError(f"{path}: is not a model file, or is damaged ({fault})") from fault
     try:
-        trusted = [name for name in get_untrusted_types(data=content) if _is_ours(name)]
-        found = loads(content, trusted=trusted)
-    except Exception as fault:  # whatever a damaged or hostile file brings about
+        about = json.loads(str(arrays["about"]))
+        if about["format"] != FORMAT:
+            raise KeyError("format")
+        if about["version"] != VERSION:
+            raise UserError(
+                f"{path}: has version {about['version']}, but this omtl reads version {VERSION}; "
+                "read it with the omtl that wrote it"
+            )
+        made = ESTIMATORS[about["learner"]]
+        column = about.get("task_column")
+        found = made if column is None else TaskColumn
+        if not issubclass(found, kind):
+            raise UserError(f"{path}: has a {found.__name__}, not a {kind.__name__}")
+        estimator = _filled(made, about, arrays)
+        if column is None:
+            return estimator
+        model = TaskColumn(cloned(estimator), **column)
+        model.estimator_ = estimator
+        return model
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
+        raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
+
+
+def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """Return the described estimator, with its arrays."""
+    estimator = made(**{name: _read(value, arrays) for name, value in about["params"].items()})
+    known = {**about["shape"], "mixing": arrays["shape/mixing"]}
+    shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
+    classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
+    if classes.dtype.kind == "V":
+        raise ValueError("classes are records")
+    estimator.n_features_in_ = shape.n_features
+    if about["features"]:
+        estimator.feature_names_in_ = np.array(about["features"], dtype=object)
+    estimator._start(shape, classes, tuple(about["tasks"]))
+    estimator._is_open = bool(about["is_open"])
+    if about["room"]:
+        if not (shape.sparse and isinstance(estimator._window, SparseRows)):
+            raise ValueError("room does not fit")
+        estimator._give_room(int(about["room"]))
+    for name, array in estimator._arrays().items():
+        kept = arrays[name]
+        if kept.shape != array.shape or kept.dtype != array.dtype:
+            raise ValueError(f"{name} does not fit")
+        if not _is_within(name, kept, array, estimator):
+            raise ValueError(f"{name} has an index of nothing")
+        array[...] = kept
+    return estimator
+
+
+def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -> bool:
+    """Return whether compiled code, which does not check indices, may use an array.
+
+    Parameters
+    ----------
+    name : str
+        The array's place in the state, with slashes.
+    kept : ndarray
+        The array from the file.
+    fresh : ndarray
+        As the estimator begins: the arrays of a network never change.
+    estimator : MultiTaskClassifier
+        The estimator that is read.
+    """
+    *path, last = name.split("/")
+    if kept.dtype.kind not in "iu":
+        return True
+    if "links" in path:
+        return bool(np.array_equal(kept, fresh))
+    if last == "indptr":  # of the window: where each row begins is fixed, and how far it may go
+        begin, end = kept[:-1:2], kept[1::2]
+        fits = np.array_equal(begin, fresh[:-1:2]) and kept[-1] == fresh[-1]
+        return bool(fits and (end >= begin).all() and (end <= begin + estimator._room).all())
+    if last == "column":
+        return sorted(kept[kept != -1]) == [*range(np.count_nonzero(kept != -1))]
+    shape, window = estimator._shape, estimator._window
+    n_rows = window.indptr.size - 1 if isinstance(window, SparseRows) else len(window.X)
+    limits = {
+        **{"example": (0, n_rows), "taken": (0, n_rows), "before": (-1, n_rows)},
+        **{"indices": (0, shape.n_features), "node": (0, len(shape.mixing))},
+        **{
+            "task": (-1, shape.n_tasks),
+            "each": (0, shape.n_tasks),
+            "n_begun": (0, shape.n_tasks + 1),
+        },
+    }
+    low, high = limits.get(last, (-np.inf, np.inf))
+    return not kept.size or bool(kept.min() >= low and kept.max() < max(high, low + 1))
+
+
+def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a label or parameter for JSON; an array goes to the arrays."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        arrays[f"params/{name}"] = value
+        return {"array": f"params/{name}"}
+    if isinstance(value, Mapping):
+        items = ((key, _written(name, each, arrays)) for key, each in value.items())
+        return {"pairs": [[_written(name, key, arrays), each] for key, each in items]}
+    if isinstance(value, list | tuple) and name == "network":
+        return [_written(name, each, arrays) for each in value]
+    if type(value) not in PLAIN:
         raise UserError(
-            f"{path}: is not a model file of this omtl, or is damaged ({fault})"
-        ) from fault
-    if not isinstance(found, kind):
-        raise UserError(f"{path}: has a {type(found).__name__}, not a {kind.__name__}")
-    return found
+            f"{name}: {value!r} cannot be stored in a file, which takes only strings and numbers; "
+            "use such labels, or pickle the estimator"
+        )
+    return value
 
 
-def _is_ours(name: str) -> bool:
-    """Whether a name is that of a type of this package which only holds data."""
-    module, _, own = name.rpartition(".")
-    found = getattr(import_module(module), own, None) if name.startswith(OURS) else None
-    return isinstance(found, type) and issubclass(found, tuple | BaseEstimator)
+def _read(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a parameter as before `_written`."""
+    if isinstance(value, dict):
+        if "array" in value:
+            return arrays[value["array"]]
+        return {key: _read(each, arrays) for key, each in value["pairs"]}
+    return value

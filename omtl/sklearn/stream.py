@@ -382,3 +382,11 @@ class TaskStream(BaseEstimator):
             raise ValueError(
                 f"y={y!r} is not one of the classes {self.classes_.tolist()}"
             ) from None
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays of what is learnt, by path."""
+        return {
+            **states.arrays_of(self._state, "state/"),
+            **states.arrays_of(self._clock, "clock/"),
+            **states.arrays_of(self._window, "window/"),
+        }

@@ -13,8 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from omtl.sklearn.base import MultiTaskClassifier, cloned
-from omtl.sklearn.model_file import SaveLoadMixin
+from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin, cloned
 
 
 def _has_weights(model: TaskColumn) -> bool:

@@ -17,7 +17,7 @@ from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks
 from omtl.data.validation import WIDEST
 from omtl.sklearn import COML, PassiveAggressive
-from omtl.util.archives import read_arrays
+from omtl.util.archives import SEAL, read_arrays, read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 
@@ -30,6 +30,22 @@ def test_a_nul_byte_is_told(column: str, tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     with pytest.raises(UserError, match="row 3 has "):
         data_fetchers.load("table_file", path=str(path), labels=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "other", [{"w": np.array([1, 3])}, {"w": np.array([1, 2], np.uint64)}, {"v": np.array([1, 2])}]
+)
+def test_a_sealed_file_has_the_arrays_of_its_hash(
+    other: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    """Another value, type or name under the same hash is refused."""
+    path = tmp_path / "file.npz"
+    write_sealed(path, {"w": np.array([1, 2])})
+    assert read_sealed(path)["w"].tolist() == [1, 2]
+    seal = read_arrays(path)[SEAL]
+    np.savez(path, allow_pickle=False, **other, **{SEAL: seal})
+    with pytest.raises(UserError, match="not those that its hash is of"):
+        read_sealed(path)
 
 
 def test_pickled_objects_are_not_read(tmp_path: Path) -> None:

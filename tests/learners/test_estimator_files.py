@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
 from collections.abc import Callable
 from itertools import product
@@ -10,15 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimator_cases import NAMES, blobs, data, estimator, same_bits
+from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, same_bits
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from skops.io import dumps
+from sklearn.exceptions import ConvergenceWarning
 
 import omtl.learners
+from omtl.data.networks import mixing_matrix
 from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.states import arrays_of
+from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 STREAMED = ["PassiveAggressive", "DA", "ROMPGD-outliers", "AKLO-sample", "OSMTLThreshold"]
@@ -38,8 +41,8 @@ def test_kept_estimators_go_on_where_they_were(
     if way == "pickle":
         again = pickle.loads(pickle.dumps(model))
     else:
-        model.save(tmp_path / "model")
-        again = omtl.sklearn.load(tmp_path / "model")
+        model.save(tmp_path / "model.npz")
+        again = omtl.sklearn.load(tmp_path / "model.npz")
     assert type(again) is type(model)
     assert repr(again) == repr(model)
     assert again.tasks_ == model.tasks_ == NAMES
@@ -49,24 +52,91 @@ def test_kept_estimators_go_on_where_they_were(
     np.testing.assert_array_equal(again.predict(tasks.X, task), model.predict(tasks.X, task))
 
 
-X, Y, TASK = blobs()
+@pytest.mark.usefixtures("slowly")
+def test_the_same_model_is_the_same_file(tmp_path: Path) -> None:
+    """A file's bytes are of what it keeps alone, with every kind of parameter."""
+    X, y, task = blobs()
+    mixing = mixing_matrix(4, "ring")
+    for kind in (mixing, {"topology": "ring", "edges": None}, {"edges": [[0, 1], [1, 2], [2, 3]]}):
+        model = NS(network=kind).fit(X, np.where(y > 0, "up", "down"), task)
+        model.save(tmp_path / "a")
+        omtl.sklearn.load(tmp_path / "a").save(tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    model = AKLO(n_examples=dict.fromkeys(range(4), 30)).fit(X, y, task)
+    model.save(tmp_path / "c")
+    assert AKLO.load(tmp_path / "c").get_params() == model.get_params()
+
+
+def changed(path: Path, **changes: Any) -> Path:
+    """Write a copy of a model's file with other values in its description."""
+    arrays = read_sealed(path)
+    about = json.loads(str(arrays["about"])) | changes
+    write_sealed(path.with_name("changed.npz"), arrays | {"about": np.array(json.dumps(about))})
+    return path.with_name("changed.npz")
 
 
 def test_wrong_files_are_refused(tmp_path: Path) -> None:
-    """What is no model, damaged, another's, or has types of others, which could run code."""
-    good = tmp_path / "good"
-    PassiveAggressive().fit(X, Y, TASK).save(good)
-    foreign = dumps(PassiveAggressive().set_params(C=Path("x")))
-    for content in (b"", b"no model", pickle.dumps([1]), good.read_bytes()[:-40], foreign):
+    """What is no model, another's, of a later version, damaged, or holds a pickle."""
+    X, y, task = blobs()
+    good = tmp_path / "good.npz"
+    PassiveAggressive().fit(X, y, task).save(good)
+    code = io.BytesIO()
+    np.savez(code, about=np.array([{"format": "omtl model"}], dtype=object))
+    cut = good.read_bytes()[:-40]
+    for content in (b"", b"no model", pickle.dumps([1]), cut, code.getvalue()):
         (tmp_path / "bad").write_bytes(content)
-        with pytest.raises(UserError, match="is not a model file of this omtl, or is damaged"):
+        with pytest.raises(UserError, match="is not a model file, or is damaged"):
             omtl.sklearn.load(tmp_path / "bad")
-    with pytest.raises(UserError, match="has a PassiveAggressive, not a ROMPGD"):
-        ROMPGD.load(good)
-    with pytest.raises(UserError, match="cannot be read"):
-        omtl.sklearn.load(tmp_path / "none")
-    with pytest.raises(NotFittedError):
-        PassiveAggressive().save(good)
+    for text, path in {
+        "has version 9": changed(good, version=9),
+        "has a PassiveAggressive, not a ROMPGD": good,
+        "cannot be read": tmp_path / "none",
+    }.items():
+        with pytest.raises(UserError, match=text):
+            ROMPGD.load(path)
+    for changes in ({"learner": "print"}, {"format": "x"}, {"params": {"D": 1}}, {"tasks": [1]}):
+        with pytest.raises(UserError, match="is not a model file"):
+            omtl.sklearn.load(changed(good, **changes))
+    for array in (np.zeros((1, 1)), read_sealed(good)["state/w"].astype(np.float32)):
+        write_sealed(tmp_path / "other.npz", read_sealed(good) | {"state/w": array})
+        with pytest.raises(UserError, match="state/w does not fit"):
+            omtl.sklearn.load(tmp_path / "other.npz")
+    with pytest.raises(UserError, match=r"tasks: \(1, 2\) cannot be stored in a file"):
+        PassiveAggressive().begin(2, [0, 1], [(1, 2)]).save(tmp_path / "x")
+
+
+COUNTS = {
+    *("round", "n_met", "last_met", "seen", "horizon", "random", "n_unmet", "together_from"),
+    *("asked", "steps", "n", "peers", "wrong"),
+}
+"""Arrays of whole numbers that say how many, not where."""
+
+
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_index_of_nothing_is_refused(variant: str, layout: str, tmp_path: Path) -> None:
+    """Compiled code would write there; the file's hash may be right."""
+    tasks = data(layout)
+    task = [NAMES[k] for k in tasks.task]
+    model = estimator(variant).partial_fit(tasks.X[:20], tasks.y[:20], task[:20], tasks=NAMES)
+    model.save(tmp_path / "model")
+    whole = read_sealed(tmp_path / "model")
+    assert omtl.sklearn.load(tmp_path / "model").tasks_ == NAMES
+    for name, array in whole.items():
+        is_state = name.startswith(("state/", "window/", "clock/"))
+        if array.dtype.kind in "iu" and is_state and name.rpartition("/")[2] not in COUNTS:
+            for place, odd in product(range(array.size), (10**6, -7)):
+                forged = array.copy()
+                forged.flat[place] = odd
+                write_sealed(tmp_path / "forged", whole | {name: forged})
+                with pytest.raises(UserError, match="index of nothing"):
+                    omtl.sklearn.load(tmp_path / "forged")
+                if place > 3:
+                    break
+
+
+X, Y, TASK = blobs()
 
 
 def with_last(array: np.ndarray, value: Any) -> np.ndarray:

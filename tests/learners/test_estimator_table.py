@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from omtl.sklearn import DOM1, ROMPGD, Majority, PassiveAggressive, TaskColumn
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries, sections_of
+from omtl.util.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("slowly")
 
@@ -178,6 +180,24 @@ def test_tools_that_pass_on_no_metadata() -> None:
     stacked = StackingClassifier([("rom", model())], LogisticRegression()).fit(X, y)
     assert stacked.score(X, y) > 0.7
     assert make_pipeline("passthrough", model()).fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("column", [-1, "who"])
+def test_a_file_keeps_the_column(column: int | str, tmp_path: Path) -> None:
+    """With the tasks and the learner, by whichever `load` it is read."""
+    X, y = data()
+    frame = pd.DataFrame(X[:, :-1]).rename(columns=str).assign(who=X[:, -1].astype(int))
+    kept = model(column=column).fit(frame, y)
+    kept.save(tmp_path / "model.npz")
+    for load in (omtl.sklearn.load, TaskColumn.load):
+        again = load(tmp_path / "model.npz")
+        assert repr(again) == repr(TaskColumn(ROMPGD(), column=column, tasks=[*range(N_TASKS)]))
+        np.testing.assert_array_equal(again.decision_function(frame), kept.decision_function(frame))
+    with pytest.raises(UserError, match="has a TaskColumn, not a ROMPGD"):
+        ROMPGD.load(tmp_path / "model.npz")
+    kept.estimator_.save(tmp_path / "inner.npz")
+    with pytest.raises(UserError, match="has a ROMPGD, not a TaskColumn"):
+        TaskColumn.load(tmp_path / "inner.npz")
 
 
 def test_a_weight_is_the_number_of_times_an_example_is_met() -> None:

@@ -1,4 +1,4 @@
-"""Malformed matrices, tables and configs, by the thousand.
+"""Malformed matrices, models, tables and configs, by the thousand.
 
 Each must end in a `UserError` (estimators raise `ValueError`, as those of scikit-learn do) or in
 the number of its well-formed twin: no traceback, no hang, no wrong number without a word.
@@ -26,7 +26,7 @@ from omtl.experiment.config import option_files, resolve_jobs
 from omtl.experiment.playing import new_learner
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec
-from omtl.sklearn import AROW, COML, OMTLCovariance, PassiveAggressive
+from omtl.sklearn import AKLO, AROW, COML, ROMRDA, OMTLCovariance, PassiveAggressive, load
 from omtl.util.errors import UserError
 
 N, D = 10, 7
@@ -88,6 +88,16 @@ def _mutated(content: bytes, rng: Rng) -> bytes:
     return bytes(changed)
 
 
+def models(rng: Rng, folder: Path) -> None:
+    """Files of models, damaged."""
+    X, task = rng.standard_normal((N, D)), np.arange(N) % 3
+    learner = [PassiveAggressive(C=1.0), AKLO(), ROMRDA()][int(rng.integers(3))].fit(X, Y, task)
+    path = folder / "model.npz"
+    learner.save(path)
+    path.write_bytes(_mutated(path.read_bytes(), rng))
+    same(load(path).decision_function(X, task), learner.decision_function(X, task))
+
+
 def tables(rng: Rng, folder: Path) -> None:
     """Tables of one's own, damaged."""
     X = rng.standard_normal((N, 3)).round(2)
@@ -135,7 +145,7 @@ def configs(rng: Rng, folder: Path) -> None:
 
 
 KINDS: dict[str, Callable[[Rng, Path], None]] = {
-    one.__name__: one for one in (csr, tables, configs)
+    one.__name__: one for one in (csr, models, tables, configs)
 }
 
 
