@@ -20,7 +20,7 @@ from omtl.experiment.config import options
 from omtl.experiment.schema import Frozen
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 from omtl.util.providers import added_module
 
 Grid = Mapping[str, Sequence[Any]]
@@ -127,10 +127,11 @@ def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
         return {} if spec == usual else None
     if spec.loaded_by != usual.loaded_by or spec.options.get("path") != usual.options.get("path"):
         return None
-    found = {f"options.{key}": value for key, value in spec.options.items()}
-    found |= {"normalise": spec.normalise, "bias": spec.bias}
-    known = {f"options.{key}": value for key, value in usual.options.items()}
-    known |= {"normalise": usual.normalise, "bias": usual.bias}
+    found, known = (
+        {f"options.{key}": value for key, value in one.options.items()}
+        | {"normalise": one.normalise, "bias": one.bias}
+        for one in (spec, usual)
+    )
     return {f"dataset.*.{key}": one for key, one in found.items() if one != known.get(key)}
 
 
@@ -279,7 +280,7 @@ def data_sets_of(given: Any) -> list[str | DataSet]:
     names = [one if isinstance(one, str) else one.name for one in found]
     if not names:
         raise UserError("no data set is given")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := repeated(names):
         raise UserError(
             f"two data sets are called {twice[0]}; give each once, and data of your own a name: "
             "omtl.datasets.from_arrays(..., name=...)"

@@ -74,11 +74,11 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
     try:
         if not unit.is_same_here():
             look_again()  # the user may have edited a file between two runs
-        if not unit.is_same_here():
-            raise UserError(
-                f"{this_process()} has different code or data from the process that requested "
-                f"{unit.name}; make its checkout and data the same"
-            )
+            if not unit.is_same_here():
+                raise UserError(
+                    f"{this_process()} has different code or data from the process that requested "
+                    f"{unit.name}; make its checkout and data the same"
+                )
         return compute(unit)
     except UserError as fault:
         return Failure(str(fault), missing_data=isinstance(fault, DataMissing))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 
 WIDEST = 2**31 - 1
 """Maximum number of columns: compiled code stores column indices in 32 bits."""
@@ -134,9 +134,8 @@ def _check_examples(X: Any, tasks: Any) -> None:
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError("X has numbers that are not finite")
     n, m = X.shape[0], len(tasks.names)
-    for name in tasks.names:
-        if tasks.names.count(name) > 1:
-            raise ValueError(f"two tasks have the name {name!r}")
+    if twice := repeated(tasks.names):
+        raise ValueError(f"two tasks have the name {twice[0]!r}")
     for name, array in (("labels", labels), ("task", tasks.task)):
         if array.shape != (n,):
             raise ValueError(f"X has {n} rows, and {name} the shape {array.shape}")

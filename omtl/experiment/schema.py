@@ -18,7 +18,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get
 
 import yaml
 
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
+from omtl.util.files import State, file_state
 
 REST = {"rest": True}
 """Metadata of the field that takes a mapping's other keys."""
@@ -63,18 +64,6 @@ def thawed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: thawed(one) for key, one in value.items()}
     return [thawed(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-State = tuple[int, int, int]
-
-
-def file_state(path: Path) -> State:
-    """Return what changes with a file: time, size and inode; zeros if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return (0, 0, 0)
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_text(path: Path) -> str:
@@ -134,9 +123,9 @@ def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) ->
         raise UserError(f"{where}: {fault}") from fault
 
 
-def refuse_twice(where: str, names: Sequence[str]) -> None:
+def refuse_twice(where: str, names: Iterable[str]) -> None:
     """Refuse a name that stands twice; raise UserError."""
-    if twice := [name for number, name in enumerate(names) if name in names[:number]]:
+    if twice := repeated(names):
         raise UserError(f"{where}: {twice[0]!r} is there twice; leave one of them out")
 
 

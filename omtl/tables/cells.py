@@ -156,12 +156,9 @@ def _places(
                 f"{of.id}: the published cell ({label}, {dataset}) matches no row and column "
                 "of the table's description"
             )
-    for what, names in {
-        "row": [label for label, row in rows.items() if not row.ours],
-        "column": columns,
-    }.items():
-        known = set(printed["algorithm" if what == "row" else "dataset"])
-        if lacking := [name for name in names if name not in known]:
+    theirs = [label for label, row in rows.items() if not row.ours]
+    for what, names, key in (("row", theirs, "algorithm"), ("column", columns, "dataset")):
+        if lacking := [name for name in names if name not in set(printed[key])]:
             raise UserError(f"{of.id}: the {what} {lacking[0]!r} has no published number")
     each = printed.drop_duplicates(["dataset", "task", "metric"]).assign(mean="", std="")
     ours = [each.assign(algorithm=row.ours) for row in of.rows if row.ours]

@@ -21,10 +21,8 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import Reading, check_places, check_questions, questions
 from omtl.experiment.schema import (
-    State,
     check_names,
     choose,
-    file_state,
     read_file,
     read_text,
     refuse_other_name,
@@ -33,6 +31,7 @@ from omtl.experiment.schema import (
 )
 from omtl.experiment.specs import SelectionSpec
 from omtl.util.errors import UserError
+from omtl.util.files import State, file_state
 
 
 def descriptions(kind: str) -> dict[str, Path]:

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from omtl.util.errors import WriteError
-from omtl.util.files import write_whole
+from omtl.util.files import State, file_state, write_whole
 from omtl.util.paths import PACKAGE, private_cache
 from omtl.util.providers import added_module, extension_module
 from omtl.util.user_folder import calls_begun, module_in, own_folder
@@ -28,7 +28,7 @@ _PARSING = threading.Lock()
 
 _IMPORTED: dict[str, str] = {}  # the version of each of the user's modules when it was imported
 
-_ADDED: dict[Path, tuple[int, ...]] = {}  # the state of the user's and extensions' files when read
+_ADDED: dict[Path, State] = {}  # the state of the user's and extensions' files when read
 
 _LOOKED_AT = [0]  # after how many commands these were looked at
 
@@ -101,7 +101,7 @@ def code_of(module: str) -> Code:
 
 def look_again() -> None:
     """Read the user's files again if one of them has changed since."""
-    if any(_state(path) != state for path, state in _ADDED.items()):
+    if any(file_state(path) != state for path, state in _ADDED.items()):
         _ADDED.clear()
         _code_of.cache_clear()
 
@@ -114,7 +114,7 @@ def imported(module: str) -> ModuleType:
     Exception
         Whatever importing it raises.
     """
-    if added_module(module) is None:
+    if _is_ours(module) or added_module(module) is None:  # ours in no time: once for each point
         return import_module(module)
     code = code_of(module)
     if _IMPORTED.setdefault(module, code.version) != code.version:
@@ -128,15 +128,6 @@ def imported(module: str) -> ModuleType:
     found = import_module(module)
     _IMPORTED[module] = code.version
     return found
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """Return what changes with a file: its time and size; nothing if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache
@@ -160,7 +151,7 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
             continue
         seen.add(name)
         if not _is_ours(name):
-            _ADDED[path] = _state(path)
+            _ADDED[path] = file_state(path)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
         parsed_as = "\n".join((platform.python_version(), package, text))

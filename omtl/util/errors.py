@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 
 class UserError(Exception):
@@ -24,6 +25,11 @@ class UserError(Exception):
 
 class WriteError(UserError):
     """A file cannot be written: the disk is full, or its folder is not writable."""
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that stand more than once, each once."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def check_known(name: str, value: object, known: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Writing files atomically."""
+"""Writing files atomically, and noticing that a file has changed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ IN_WORK = ".writing-"
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 """Error codes of locking on file systems without locks, such as some on clusters."""
+
+
+State = tuple[int, int, int]
+
+
+def file_state(path: Path) -> State:
+    """Return what changes with a file: time, size and inode; zeros if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
