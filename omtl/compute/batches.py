@@ -149,7 +149,7 @@ def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
 
 
 def handing_order(units: Sequence[Unit]) -> list[Unit]:
-    """Return units with the first one of each kind early, one data set after the other.
+    """Return units by data set, each loaded once and then kept; the first of each kind come early.
 
     The first of a kind compiles a learner and loads data. Learners differ from one to the next, so
     that workers seldom compile the same code at the same time.
@@ -157,8 +157,8 @@ def handing_order(units: Sequence[Unit]) -> list[Unit]:
     first: dict[Kind, Unit] = {}
     for unit in units:
         first.setdefault(kind_of(unit), unit)
-    early = sorted(first.values(), key=lambda unit: unit.dataset.name)
-    return [*{unit.key: unit for unit in (*early, *units)}.values()]
+    parts = (sorted(part, key=lambda unit: unit.dataset.name) for part in (first.values(), units))
+    return [*{unit.key: unit for part in parts for unit in part}.values()]
 
 
 class Batches(Iterator[list[Unit]]):
