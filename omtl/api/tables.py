@@ -6,10 +6,11 @@ import io
 import shlex
 import time
 from collections import Counter
+from collections.abc import KeysView
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.console import Console
@@ -19,7 +20,7 @@ from omtl.api.names import known_name
 from omtl.api.plots import axes_for, draw_agreement
 from omtl.api.requests import RequestOptions, request_for
 from omtl.api.views import WIDEST, DisplayedResult, View
-from omtl.compute.engine import Outcome
+from omtl.compute.engine import News, Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, in_sentences
@@ -32,15 +33,24 @@ from omtl.tables.cells import (
     description_of,
     each_cell,
     first_cell,
+    is_searched,
     long_repeats,
     only,
     planned,
     with_numbers,
 )
-from omtl.tables.layout import STYLES, TableLayout, captioned_latex, counts, lay_out, show
+from omtl.tables.layout import (
+    STYLES,
+    TableLayout,
+    captioned_latex,
+    counts,
+    lay_out,
+    show,
+    with_texts,
+)
 from omtl.tables.notes import notes, notes_on_sources, why_of
 from omtl.tables.plan import describe, descriptions
-from omtl.tables.play import play_cells, record
+from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
     PublishedRun,
     folder_for,
@@ -54,7 +64,7 @@ from omtl.tables.published_results import (
 )
 from omtl.tables.request import AUTO, Request
 from omtl.tables.scoring import play_until_settled, scored
-from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS
+from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say
 
@@ -274,10 +284,34 @@ def played_table(name: str, request: Request, cell: str | None = None) -> Table:
     if request.repeats == AUTO:
         judged, outcome = play_until_settled(asked, request)
     else:
-        outcome = play_cells(asked, request)
+        outcome = play_cells(asked, request, verdict_news(asked, request))
         judged = scored(asked, request.store, outcome.failed)
     took = time.perf_counter() - started
     return Table(request, asked, judged, outcome, took, cell is not None)
+
+
+def verdict_news(cells: pd.DataFrame, request: Request) -> News:
+    """Return what tells the verdicts of cells whose repeats are all stored, one at each call."""
+
+    @cache
+    def waiting() -> dict[Any, set[str]]:
+        known = [cell.kind == VALUE and not is_searched(cell) for cell in each_cell(cells)]
+        parts = ((index, cells.loc[[index]]) for index in cells.index[known])
+        return {index: {unit.key for unit in units_of(part)} for index, part in parts}
+
+    def news(stored: KeysView[str]) -> str:
+        done = next((index for index, keys in waiting().items() if keys <= stored), None)
+        if done is None:
+            return ""
+        del waiting()[done]
+        judged = scored(cells.loc[[done]], request.store)
+        (cell,), (name,) = (
+            each_cell(with_texts(judged, description_of(cells))),
+            cell_names_in(judged),
+        )
+        return f"{name}: {cell.shown_ours}, printed {cell.shown_published}: {cell.verdict}"
+
+    return news
 
 
 def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]) -> Table:

@@ -149,22 +149,25 @@ def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
 
 
 def handing_order(units: Sequence[Unit]) -> list[Unit]:
-    """Return units by data set, each loaded once and then kept; the first of each kind come early.
+    """Return units by data set, each loaded once; the first of each kind come before the others.
 
-    The first of a kind compiles a learner and loads data. Learners differ from one to the next, so
-    that workers seldom compile the same code at the same time.
+    The first of a kind compiles a learner. Learners differ from one to the next, so that workers
+    seldom compile the same code at the same time.
     """
-    first: dict[Kind, Unit] = {}
+    seen: set[Kind] = set()
+    places = []
     for unit in units:
-        first.setdefault(kind_of(unit), unit)
-    parts = (sorted(part, key=lambda unit: unit.dataset.name) for part in (first.values(), units))
-    return [*{unit.key: unit for part in parts for unit in part}.values()]
+        kind = kind_of(unit)
+        places.append((unit.dataset.name, kind in seen))
+        seen.add(kind)
+    order = sorted(range(len(units)), key=places.__getitem__)
+    return [units[number] for number in order]
 
 
 class Batches(Iterator[list[Unit]]):
     """Units in the order in which workers get them, several at a time if they are short.
 
-    The first units of all kinds come early (`handing_order`), one at a time.
+    The first units of all kinds come early on each data set (`handing_order`), one at a time.
 
     Parameters
     ----------

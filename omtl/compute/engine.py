@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, KeysView, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -156,8 +156,16 @@ def _say_once(note: str) -> None:
     print(f"omtl: {note}", file=sys.stderr)
 
 
+News = Callable[[KeysView[str]], str]
+"""Of the keys of stored units, a line on what they have settled, or nothing."""
+
+
 def run_units(
-    units: Sequence[Unit], store: Store, parallel: Mapping[str, Any], quiet: bool = False
+    units: Sequence[Unit],
+    store: Store,
+    parallel: Mapping[str, Any],
+    quiet: bool = False,
+    news: News | None = None,
 ) -> Outcome:
     """Compute the units that are missing from the store.
 
@@ -172,6 +180,8 @@ def run_units(
         the ``address`` of a cluster.
     quiet : bool
         Whether to show no progress bar.
+    news : callable, optional
+        What else to tell beside the progress.
 
     Raises
     ------
@@ -198,7 +208,7 @@ def run_units(
         for note in data_notes(dataset):
             _say_once(note)
     with (
-        Progress(len(left), quiet) as bar,
+        Progress(len(left), quiet, news=news and partial(news, seconds.keys())) as bar,
         asked_to_stop() as stop,
         one_thread(),
         closing(_answers(left, store, parallel, stop)) as answers,

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from statistics import fmean
@@ -32,10 +32,17 @@ class Progress(AbstractContextManager["Progress"]):
         Whether to show nothing.
     each, starting : str
         What one of them is, and what happens until the first is done.
+    news : callable, optional
+        Called now and then, returns a line on what is known meanwhile, or nothing.
     """
 
     def __init__(
-        self, total: int, quiet: bool = False, each: str = "unit", starting: str = STARTING
+        self,
+        total: int,
+        quiet: bool = False,
+        each: str = "unit",
+        starting: str = STARTING,
+        news: Callable[[], str] | None = None,
     ) -> None:
         from tqdm.auto import tqdm  # it loads slowly
 
@@ -50,6 +57,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._total, self._done, self._told = total, 0, time.monotonic()
         self._all = plural(total, each)
         self._has_lines = bool(self._bar.disable) and not quiet
+        self._news, self._news_due = None if quiet else news, 0.0
         self._first_line = threading.Timer(SOON, self._tell, [f"{self._all}: {starting}"])
         self._first_line.daemon = True
         if self._has_lines:
@@ -74,10 +82,14 @@ class Progress(AbstractContextManager["Progress"]):
         if self._has_lines and time.monotonic() - self._told >= EVERY:
             self._told = time.monotonic()
             self._tell(f"{self._done} of {self._all} done{left}")
+        if self._news is not None and time.monotonic() >= self._news_due:
+            text = self._news()
+            self._news_due = time.monotonic() + (EVERY if text else SOON)
+            if text:
+                self._tell(text)
 
-    @staticmethod
-    def _tell(text: str) -> None:
-        print(f"omtl: {text}", file=sys.stderr, flush=True)
+    def _tell(self, text: str) -> None:
+        self._bar.write(f"omtl: {text}", file=sys.stderr)  # above the bar, if there is one
 
 
 def duration(seconds: float) -> str:

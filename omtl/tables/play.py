@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.compute.engine import Outcome, run_units
+from omtl.compute.engine import News, Outcome, run_units
 from omtl.compute.store import Store, cached
 from omtl.experiment.selection import costs
 from omtl.experiment.specs import SearchSpec
@@ -131,7 +131,7 @@ def units_of(cells: pd.DataFrame, store: Store | None = None, every: bool = Fals
     return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
 
 
-def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
+def play_cells(cells: pd.DataFrame, request: Request, news: News | None = None) -> Outcome:
     """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
 
     Cells that are too slow are left out unless the request includes them.
@@ -142,18 +142,20 @@ def play_cells(cells: pd.DataFrame, request: Request) -> Outcome:
         Of `omtl.tables.cells.planned`.
     request : Request
         The store, how to compute, and whether slow cells are included.
+    news : callable, optional
+        What to tell meanwhile (`run_units`).
     """
     cells = cells if request.slow else cells[cells["too_slow"] == ""]
     store = cached(request.store)
     units, asked = units_of(cells, store), set[str]()
-    outcome = run_units(units, store, request.parallel)
+    outcome = run_units(units, store, request.parallel, news=news)
     while cells["search"].notna().any():
         # Requested units are stored now, or have failed and would fail again.
         asked |= {unit.key for unit in units}
         units = [unit for unit in units_of(cells, store) if unit.key not in asked]
         if not units:
             break
-        outcome.add(run_units(units, store, request.parallel))
+        outcome.add(run_units(units, store, request.parallel, news=news))
     return outcome
 
 

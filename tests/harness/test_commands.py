@@ -137,6 +137,24 @@ def test_a_cell_is_made_alone_and_explained(store: Store, table: pd.DataFrame) -
     assert (options.table, options.cell, options.repeats) == ("dom-table1", name, 2)
 
 
+@pytest.mark.usefixtures("table")
+def test_verdicts_are_told_as_soon_as_they_are_known(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each compared cell, once, and as in the whole table."""
+    for pause in ("EVERY", "SOON"):
+        monkeypatch.setattr(progress, pause, 0.0)
+    made = tables.played_table("dom-table1", Request(repeats=2, parallel=SERIAL, store=store))
+    said = [line for line in capsys.readouterr().err.splitlines() if "printed" in line]
+    lines = [line for line in made.layout.lines if not line.is_group]
+    texts = {line.label: line.texts([0])[0] for line in lines}
+    assert said == [
+        f"omtl: {name} on Synthetic: {ours}, printed {printed}: {verdict}"
+        for name, verdict in made.cells[["algorithm", "verdict"]].itertuples(index=False)
+        for printed, ours, *_ in [texts[name]]
+    ]
+
+
 def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame) -> None:
     """In every form of a table, and with no number in its rows."""
     patch = {"algorithm.pm.fixed": {"margin": 1.0}, "algorithm.pm.grid": {"eta": [1e308]}}
