@@ -53,10 +53,12 @@ class Parser(argparse.ArgumentParser):
     """
 
     options: Sequence[Option] = ()
+    given: frozenset[str] = frozenset()
 
     def parse_known_args(self, *args: Any, **more: Any) -> Any:
         """Add the options, and parse."""
         self.fill()
+        self.given = frozenset()
         return super().parse_known_args(*args, **more)
 
     def fill(self) -> None:
@@ -86,6 +88,13 @@ class Parser(argparse.ArgumentParser):
             more += f"; `{PROGRAM} --version` the version"
             more += f"; `{PROGRAM} --completion {{{','.join(SHELLS)}}}` a shell's completion script"
         return "\n".join([*lines, f"{more}."]) + "\n"
+
+    def _get_values(self, action: argparse.Action, texts: Any) -> Any:
+        """Refuse an option that was given before: argparse would take the last one silently."""
+        if action.option_strings and action.dest in self.given:
+            raise argparse.ArgumentError(action, "given twice; give it once")
+        self.given |= {action.dest}
+        return super()._get_values(action, texts)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Report a wrong choice like wrong names elsewhere, in every version of Python."""

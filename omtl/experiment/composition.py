@@ -28,6 +28,7 @@ from omtl.experiment.schema import (
     choose,
     keys_of,
     read_yaml,
+    refuse_twice,
     thawed,
     typed_mapping,
 )
@@ -120,9 +121,11 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     Raises
     ------
     UserError
-        If an override cannot be read, or the algorithm has no such hyper-parameter.
+        If an override cannot be read or is there twice, or the algorithm has no such
+        hyper-parameter.
     """
     found = {word: override for word in words if "=" in word for override in overrides_in([word])}
+    refuse_twice("the overrides", [found[word].key_or_group for word in words if word in found])
     named = _named("algorithm", found.values())
     readings = readings_of(words)
     spelt: list[str] = []
