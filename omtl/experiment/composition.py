@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -233,8 +233,9 @@ def _in_place(override: Override, name: str, algorithms: Sequence[AlgorithmSpec]
             f"{names}; sweep one algorithm and one reading at a time"
         )
     (place,) = places
-    typed = str(override.input_line).partition("=")[2]
-    if place == "fixed" and typed.startswith("["):  # values to choose from
+    typed, value = str(override.input_line).partition("=")[2], override.value()
+    values = value.list if isinstance(value, ChoiceSweep) else [value]
+    if place == "fixed" and any(isinstance(one, list) for one in values):  # to choose from
         return [f"~algorithm.fixed.{name}", f"++algorithm.grid.{name}={typed}"]
     return [f"++algorithm.{place or 'fixed'}.{name}={typed}"]
 
