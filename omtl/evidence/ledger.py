@@ -35,7 +35,7 @@ from omtl.tables.placebo_test import placebo_rows
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
-from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
+from omtl.util.paths import CHECKOUT, RESULTS, ROOT, results_to_read
 from omtl.util.result_files import as_csv, for_markdown, markdown_table, read_csv, write_all
 
 NOT_RUN = "not run"
@@ -384,7 +384,7 @@ def write_ledgers(results: Path | None = None) -> tuple[list[str], list[Path]]:
     board = "\n".join((overview(source), scoreboard(source), placebos(source)))
     texts = {"claims.csv": as_csv(claims), "theory.csv": as_csv(audit), "scoreboard.md": board}
     paths = write_all(home, texts)
-    for paper, part in claims.groupby("paper") if results is None and CHECKOUT else ():
+    for paper, part in claims.groupby("paper") if results is None and ROOT == CHECKOUT else ():
         page = paper_file(str(paper), "README.md")
         write_whole(page, with_conclusions(page.read_text(encoding="utf-8"), part))
         paths.append(page)

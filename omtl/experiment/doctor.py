@@ -21,7 +21,7 @@ from omtl.experiment.config import option_files
 from omtl.util import user_folder
 from omtl.util.compile_cache import kept_in, own_home
 from omtl.util.files import IN_WORK
-from omtl.util.paths import ROOT, home_folder
+from omtl.util.paths import SHIPPED, home_folder
 from omtl.util.providers import extensions
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
@@ -69,7 +69,7 @@ def _packages() -> Found:
     seen = {"omtl"}
     for extra, lacking in EXTRAS.items():
         lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
-        locked = _locked(ROOT / lock)
+        locked = _locked(SHIPPED / lock)
         todo = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
         for one in asked:
             name, marker = canonicalize_name(one.name), one.marker

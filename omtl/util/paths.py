@@ -33,8 +33,8 @@ def _current() -> Path:
         return Path()
 
 
-ROOT = CHECKOUT or _current()
-"""The working folder: the checkout or, for an installed package, the current folder."""
+ROOT = CHECKOUT if CHECKOUT and _current().is_relative_to(CHECKOUT) else _current()
+"""The working folder: the checkout if the current folder is in it, or else the current folder."""
 
 RESULTS = ROOT / "results"
 """The folder to which results are written."""

@@ -79,6 +79,13 @@ def test_looking_runs_no_code_of_a_strangers_folder(tmp_path: Path) -> None:
     assert not (stranger / "ran").exists()
 
 
+def test_results_are_written_to_the_current_folder(tmp_path: Path) -> None:
+    """Also if the package is used from a checkout, whose own results are the project's."""
+    words = ("-m", "omtl", "audit", "proofread")
+    python(*words, cwd=tmp_path, env=environment(tmp_path / "home"))
+    assert (tmp_path / "results" / "proofread.csv").exists()
+
+
 @pytest.mark.parametrize("name", command_names())
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
