@@ -16,8 +16,8 @@ from omtl.util.paths import CONF, home_folder
 
 VARIABLE = "OMTL_OWN"
 
-GROUPS = ("algorithm", "dataset", "experiments")
-"""Folders, at least one of which a user's own folder has."""
+GROUPS = (*sorted(path.name for path in CONF.iterdir() if path.is_dir()), "experiments")
+"""Folders, at least one of which a user's own folder has: those of ``conf/``, and of papers."""
 
 _BEGUN = [0]
 """How many commands, and Python equivalents of theirs, have begun in this process."""

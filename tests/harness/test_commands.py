@@ -37,7 +37,7 @@ from omtl.tables.play import units_of
 from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.util import paths
+from omtl.util import paths, user_folder
 from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
 
@@ -84,6 +84,19 @@ def test_results_are_written_to_the_current_folder(tmp_path: Path) -> None:
     words = ("-m", "omtl", "audit", "proofread")
     python(*words, cwd=tmp_path, env=environment(tmp_path / "home"))
     assert (tmp_path / "results" / "proofread.csv").exists()
+
+
+def test_a_folder_of_one_group_is_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the group, the current folder is found without being named."""
+    monkeypatch.setenv(user_folder.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "selection").mkdir()
+    (tmp_path / "selection" / "mine.yaml").touch()
+    user_folder.find()
+    assert "mine" in options("selection")
 
 
 @pytest.mark.parametrize("name", command_names())
