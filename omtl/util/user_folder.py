@@ -16,7 +16,7 @@ from omtl.util.paths import CONF, home_folder
 
 VARIABLE = "OMTL_OWN"
 
-GROUPS = (*sorted(path.name for path in CONF.iterdir() if path.is_dir()), "experiments")
+GROUPS = (*sorted(path.name for path in CONF.glob("*/")), "experiments")
 """Folders, at least one of which a user's own folder has: those of ``conf/``, and of papers."""
 
 _BEGUN = [0]

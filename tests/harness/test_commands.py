@@ -86,9 +86,7 @@ def test_results_are_written_to_the_current_folder(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "proofread.csv").exists()
 
 
-def test_a_folder_of_one_group_is_ones_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_one_group_is_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the group, the current folder is found without being named."""
     monkeypatch.setenv(user_folder.VARIABLE, "")
     monkeypatch.setattr(sys, "path", [*sys.path])
