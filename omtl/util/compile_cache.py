@@ -35,6 +35,9 @@ from omtl.util.providers import added_module
 UNUSED_DAYS = 60
 """Folders that were not used for longer are removed."""
 
+UNFINISHED_DAYS = 1
+"""So are folders that were left unfinished for longer, by a process that was killed."""
+
 BY_ALL = ("builtins", "omtl.data.", "omtl.kernel.")
 """Modules that the code of every learner is made of; the others name the folders."""
 
@@ -222,10 +225,10 @@ def kept_in(home: Path) -> list[str]:
 
 
 def remove_unused(home: Path) -> None:
-    """Remove folders that were not used for a long time."""
-    oldest = time.time() - UNUSED_DAYS * 24 * 3600
+    """Remove folders that were not used for a long time, and unfinished ones sooner."""
     for folder in home.iterdir():
-        if folder.stat().st_mtime < oldest:
+        days = UNUSED_DAYS if (folder / SEAL).exists() else UNFINISHED_DAYS
+        if folder.stat().st_mtime < time.time() - days * 24 * 3600:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -18,7 +19,7 @@ from environments import python
 from numba import njit, typeof
 
 from omtl.kernel.inlining import OPTIONS, chosen, let_methods_be_called
-from omtl.util.compile_cache import is_sound, kept_in, publish, type_key
+from omtl.util.compile_cache import is_sound, kept_in, publish, remove_unused, type_key
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -194,6 +195,17 @@ def test_damaged_code_is_replaced(damage: str, tmp_path: Path) -> None:
     compiled(b"again")
     assert is_sound(folder)
     assert bad.read_bytes() == b"again"
+
+
+def test_old_folders_are_removed_and_unfinished_ones_sooner(tmp_path: Path) -> None:
+    """An unfinished one is that of a killed process, unless it is young."""
+    for name, days in (("used", 59), ("unused", 61), ("tmpnew", 0), ("tmpold", 2)):
+        (tmp_path / name).mkdir()
+        if not name.startswith("tmp"):
+            (tmp_path / name / "sha256").touch()
+        os.utime(tmp_path / name, (time.time() - days * 86400,) * 2)
+    remove_unused(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"used", "tmpnew"}
 
 
 def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
