@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from river import linear_model
 from sklearn.base import clone
 
 from omtl.river import MultiTask
 from omtl.sklearn import DOM1, ROMPGD, PassiveAggressive
 from scripts.bench import streams
-from scripts.bench.others import river_play, vowpal_wabbit
-from scripts.bench.turns import Call, Contender, Effort, compare
+from scripts.bench.others import RIVER, river_play, vowpal_wabbit
+from scripts.bench.turns import Contender, Effort, compare
 
 FEATURES = 100
 EXAMPLES = 100_000
@@ -43,59 +42,52 @@ def one_by_one(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[C
     """Return `predict_one` and `learn_one`, and the same in river and Vowpal Wabbit."""
     task, labels = (np.arange(y.size) % n_tasks).tolist(), (y > 0.0).tolist()
     dicts: list[dict[Any, float]] = [dict(enumerate(row)) for row in X.tolist()]
+    with_task = [{"task": k, **x} for k, x in zip(task, dicts, strict=True)]
 
-    def ours() -> Call:
-        begun = clone(model).begin(FEATURES, [False, True], range(n_tasks))
+    def begun() -> tuple[Any]:
+        return (clone(model).begin(FEATURES, [False, True], range(n_tasks)),)
 
-        def call() -> int:
-            wrong = 0
-            for x, label, k in zip(X, labels, task, strict=True):
-                wrong += begun.predict_one(x, k) != label
-                begun.learn_one(x, label, k)
-            return wrong
+    def ours(begun: Any) -> int:
+        wrong = 0
+        for x, label, k in zip(X, labels, task, strict=True):
+            wrong += begun.predict_one(x, k) != label
+            begun.learn_one(x, label, k)
+        return wrong
 
-        return call
-
-    def adapted() -> Call:
-        begun = MultiTask(clone(model), tasks=tuple(range(n_tasks)))
-        rows = [{"task": k, **x} for k, x in zip(task, dicts, strict=True)]
-        return partial(river_play, begun, rows, labels)
-
-    def river() -> Call:
-        begun = linear_model.PAClassifier(mode=0, learn_intercept=False)
-        return partial(river_play, begun, dicts, labels)
+    def adapted() -> tuple[MultiTask]:
+        return (MultiTask(clone(model), tasks=tuple(range(n_tasks))),)
 
     return [
-        Contender("ours", y.size, ours),
-        Contender("our river adapter", y.size, adapted),
-        Contender("river's PA", y.size, river),
-        Contender("Vowpal Wabbit", y.size, partial(vowpal_wabbit, X, y)),
+        Contender("ours", y.size, ours, begun),
+        Contender("our river adapter", y.size, partial(river_play, with_task, labels), adapted),
+        Contender(
+            "river's PA", y.size, partial(river_play, dicts, labels), lambda: (RIVER["PA"](),)
+        ),
+        vowpal_wabbit(X, y),
     ]
 
 
 def on_arrays(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[Contender]:
     """Return `fit` and `partial_fit` beside one product of the array with a vector."""
     task, w = np.arange(y.size) % n_tasks, np.ones(FEATURES)
-    parts = [slice(begin, begin + BATCH) for begin in range(0, y.size, BATCH)]
 
     def product() -> None:
         X @ w
 
-    def whole(rows: np.ndarray) -> Call:
-        return lambda: clone(model).fit(rows, y, task) and None
+    def fit(rows: np.ndarray) -> None:
+        clone(model).fit(rows, y, task)
 
-    def in_parts() -> Call:
-        learns = clone(model).begin(FEATURES, [-1.0, 1.0], range(n_tasks)).partial_fit
+    def begun() -> tuple[Any]:
+        return (clone(model).begin(FEATURES, [-1.0, 1.0], range(n_tasks)),)
 
-        def call() -> None:
-            for part in parts:
-                learns(X[part], y[part], task[part])
-
-        return call
+    def in_parts(begun: Any) -> None:
+        for start in range(0, y.size, BATCH):
+            part = slice(start, start + BATCH)
+            begun.partial_fit(X[part], y[part], task[part])
 
     return [
-        Contender("product with a vector", y.size, lambda: product),
-        Contender("fit", y.size, partial(whole, X)),
-        Contender("fit, float32", y.size, partial(whole, X.astype(np.float32))),
-        Contender(f"partial_fit, {BATCH} at a time", y.size, in_parts),
+        Contender("product with a vector", y.size, product),
+        Contender("fit", y.size, partial(fit, X)),
+        Contender("fit, float32", y.size, partial(fit, X.astype(np.float32))),
+        Contender(f"partial_fit, {BATCH} at a time", y.size, in_parts, begun),
     ]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from scipy.linalg.blas import dger
 
-from omtl.data.rows import SparseRows
 from omtl.data.triplets import Triplets
 from scripts.bench.ours import Entry, Play
 from scripts.bench.turns import Call
@@ -16,32 +13,20 @@ from scripts.bench.turns import Call
 SMALL_STEP = 1e-6
 
 
-class Bare(NamedTuple):
-    """What a bare loop reads: the order, who steps, and the weight vectors of each task."""
-
-    example: np.ndarray
-    task: np.ndarray
-    y: np.ndarray
-    fires: np.ndarray
-    scored: np.ndarray
-    read: np.ndarray
-    changed: np.ndarray
-
-
 @njit(fastmath=True, nogil=True, inline="always")
-def dense_product(X, i, w):
+def dense_product(rows, i, w):
     """Return a product with a dense row."""
     total = 0.0
-    for j in range(X.shape[1]):
-        total += w[j] * X[i, j]
+    for j in range(rows.X.shape[1]):
+        total += w[j] * rows.X[i, j]
     return total
 
 
 @njit(nogil=True, inline="always")
-def dense_step(X, i, w, size):
+def dense_step(rows, i, w, size):
     """Add a part of a dense row."""
-    for j in range(X.shape[1]):
-        w[j] += size * X[i, j]
+    for j in range(rows.X.shape[1]):
+        w[j] += size * rows.X[i, j]
 
 
 @njit(nogil=True, inline="always")
@@ -71,23 +56,25 @@ def compiled(product, step, fastmath):
     """Return a loop that takes the products and steps of a learner, and counts mistakes."""
 
     @njit(nogil=True, fastmath=fastmath)
-    def loop(rows, bare, W):
+    def loop(examples, order, fires, places, W):
+        rows, y, task, _ = examples
+        scored, read, changed = places
         wrong = 0
-        for e in range(bare.example.size):
-            i = bare.example[e]
-            k = bare.task[i]
+        for e in range(order.size):
+            i = order[e]
+            k = task[i]
             total = 0.0
-            for place in bare.scored[k]:
+            for place in scored[k]:
                 if place >= 0:
                     total += product(rows, i, W[place])
-            if not bare.y[i] * total > 0.0:
+            if not y[i] * total > 0.0:
                 wrong += 1
-            if bare.fires[e]:
-                for place in bare.read[k]:
+            if fires[e]:
+                for place in read[k]:
                     total += product(rows, i, W[place])
                 # The step depends on the products, as a learner's does.
-                size = SMALL_STEP * bare.y[i] if total < 1e9 else 0.0
-                for place in bare.changed[k]:
+                size = SMALL_STEP * y[i] if total < 1e9 else 0.0
+                for place in changed[k]:
                     step(rows, i, W[place], size)
         return wrong
 
@@ -104,17 +91,13 @@ def bare_loop(entry: Entry, ready: Play) -> Call:
     Each task steps as often as with the learner; at which of its examples is drawn. The weight
     vectors are zero before each call, as a learner's are.
     """
-    order, task = ready.stream.example, ready.examples.task
-    trace, n_tasks = ready.trace(), ready.shape.n_tasks
-    share = trace.updates / np.maximum(np.bincount(task[order], minlength=n_tasks), 1)
-    fires = np.random.default_rng(0).random(order.size) < share[task[order]]
-    places = entry.vectors(n_tasks)
-    bare = Bare(order, task, ready.examples.y, fires, *places)
-    size = (1 + max(int(part.max(initial=0)) for part in places), ready.shape.n_features)
-    rows = ready.examples.rows
-    if isinstance(rows, SparseRows):
-        return lambda: bare_sparse(rows, bare, np.zeros(size))
-    return lambda: bare_dense(rows.X, bare, np.zeros(size))
+    examples, order, shape = ready.examples, ready.stream.example, ready.shape
+    share = ready.trace().updates / np.maximum(shape.n_examples, 1)
+    fires = np.random.default_rng(0).random(order.size) < share[examples.task[order]]
+    places = entry.places(shape)
+    size = (1 + max(int(part.max(initial=0)) for part in places), shape.n_features)
+    loop = bare_sparse if shape.sparse else bare_dense
+    return lambda: loop(examples, order, fires, places, np.zeros(size))
 
 
 def rank_one_updates(X: np.ndarray, triplets: Triplets, n_tasks: int, shared: bool) -> Call:

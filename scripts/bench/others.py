@@ -9,55 +9,28 @@ from typing import Any
 import numpy as np
 import vowpalwabbit
 from river import linear_model, optim
-from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
-from omtl.reference import GivenExample, baselines, interaction, network
-from omtl.reference.transcriptions import steps_of, transcriptions
+from omtl.data.streams import Tasks
+from omtl.reference.transcriptions import rounds_of, steps_of
 from scripts.bench.ours import ETA, Play
-from scripts.bench.streams import Rows
-from scripts.bench.turns import Call, Contender
+from scripts.bench.turns import Contender
 
 HUGE = 1e300
 """Stands for C = ∞ where a library takes finite numbers only."""
 
-LARGEST_MATRIX = 4000
-"""Maximum n_tasks · n_features for transcriptions that write out whole matrices."""
 
-
-def in_numpy(ready: Play) -> Contender | None:
-    """Return the plain NumPy transcription of a learner, or None if its matrices would be huge."""
-    transcription = transcriptions().get(type(ready.learner))
-    written_out = (interaction.__name__, network.__name__)
-    whole = (baselines.adagrad, baselines.arow)
-    if transcription is None:
-        return None
-    writes_matrices = transcription.__module__ in written_out or transcription in whole
-    if writes_matrices and ready.shape.n_tasks * ready.shape.n_features > LARGEST_MATRIX:
-        return None
-    (X, y), stream = ready.rows(), ready.stream
-    rows = X if isinstance(X, np.ndarray) else X.toarray()
-    examples = zip(rows, y, ready.examples.task[stream.example], stream.node, strict=True)
-    events = [
-        GivenExample(x, float(label), int(task), int(node)) for x, label, task, node in examples
-    ]
-    rounds = [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
+def in_numpy(ready: Play) -> Contender:
+    """Return the plain NumPy transcription of a learner."""
+    examples = ready.examples
+    tasks = Tasks(examples.rows.X, examples.y, examples.task, ())
+    rounds, labels = rounds_of(tasks, ready.stream), examples.y[ready.stream.example]
 
     def call() -> int:
         steps = steps_of(ready.learner, rounds, ready.shape)
-        return sum(not label * step.score > 0.0 for label, step in zip(y, steps, strict=True))
+        return sum(not y * step.score > 0.0 for y, step in zip(labels, steps, strict=True))
 
-    return Contender("NumPy", ready.size, lambda: call, ready.mistakes())
-
-
-def pairs_of(X: Rows) -> list[list[tuple[int, float]]]:
-    """Return the features of each row that are stored."""
-    if isinstance(X, np.ndarray):
-        return [list(enumerate(row)) for row in X.tolist()]
-    return [
-        list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    ]
+    return Contender("NumPy", ready.size, call, expected=ready.mistakes())
 
 
 def _logistic(loss: Any, rate: Any) -> Any:
@@ -75,16 +48,6 @@ RIVER: dict[str, Callable[[], Any]] = {
     "AdaGrad": lambda: _logistic(optim.losses.Hinge(), optim.AdaGrad(ETA)),
 }
 
-
-def river_play(model: Any, rows: list[dict[Any, float]], labels: list[bool]) -> int:
-    """Let a model of river predict, then learn, one example after the other."""
-    wrong = 0
-    for x, label in zip(rows, labels, strict=True):
-        wrong += model.predict_one(x) != label
-        model.learn_one(x, label)
-    return wrong
-
-
 SKLEARN: dict[str, dict[str, Any]] = {
     "PA": {"loss": "hinge", "learning_rate": "pa1", "eta0": HUGE},
     "PA-I": {"loss": "hinge", "learning_rate": "pa1", "eta0": 0.5},
@@ -93,64 +56,70 @@ SKLEARN: dict[str, dict[str, Any]] = {
 }
 
 
-def sklearn_start(options: dict[str, Any], X: Rows, y: np.ndarray) -> Call:
-    """Return scikit-learn's play; an example of zeros sets up the weights before."""
-    rows = [X[i : i + 1] for i in range(y.size)]
-    labels = [y[i : i + 1] for i in range(y.size)]
-    zeros = np.zeros((1, X.shape[1]))
-    model = SGDClassifier(penalty=None, fit_intercept=False, **options)
-    first = zeros if isinstance(X, np.ndarray) else sparse.csr_array(zeros)
-    model.partial_fit(first, y[:1], classes=[-1.0, 1.0])
-
-    def call() -> int:
-        wrong = 0
-        for x, label in zip(rows, labels, strict=True):
-            wrong += not label[0] * model.decision_function(x)[0] > 0.0
-            model.partial_fit(x, label)
-        return wrong
-
-    return call
+def river_play(rows: list[dict[Any, float]], labels: list[bool], model: Any) -> int:
+    """Let a model of river predict, then learn, one example after the other."""
+    wrong = 0
+    for x, label in zip(rows, labels, strict=True):
+        wrong += model.predict_one(x) != label
+        model.learn_one(x, label)
+    return wrong
 
 
-def vowpal_wabbit(X: Rows, y: np.ndarray) -> Call:
+def sklearn_play(X: np.ndarray, y: np.ndarray, model: SGDClassifier) -> int:
+    """Let a model of scikit-learn predict, then learn, one example after the other."""
+    wrong = 0
+    for i in range(y.size):
+        x, label = X[i : i + 1], y[i : i + 1]
+        wrong += not label[0] * model.decision_function(x)[0] > 0.0
+        model.partial_fit(x, label)
+    return wrong
+
+
+def vowpal_wabbit(X: np.ndarray, y: np.ndarray) -> Contender:
     """Return the learning of parsed examples by Vowpal Wabbit's documented method.
 
     It has no passive-aggressive learner: it descends the gradient of the hinge loss, which is a
     product and a step too, in numbers of 32 bits.
     """
     bits = max(10, int(np.ceil(np.log2(X.shape[1]))) + 1)
-    model = vowpalwabbit.Workspace(
-        f"--sgd --loss_function hinge --learning_rate {ETA} --power_t 0 --noconstant "
-        f"--bit_precision {bits} --quiet --no_stdin"
-    )
-    examples = [
-        model.parse(f"{int(label)} | " + " ".join(f"{k}:{value:.9g}" for k, value in row))
-        for label, row in zip(y, pairs_of(X), strict=True)
-    ]
 
-    def call() -> None:
+    def setup() -> tuple[Any, list[Any]]:
+        model = vowpalwabbit.Workspace(
+            f"--sgd --loss_function hinge --learning_rate {ETA} --power_t 0 --noconstant "
+            f"--bit_precision {bits} --quiet --no_stdin"
+        )
+        lines = [
+            f"{int(label)} | " + " ".join(f"{k}:{value:.9g}" for k, value in enumerate(row))
+            for label, row in zip(y, X.tolist(), strict=True)
+        ]
+        return model, [model.parse(line) for line in lines]
+
+    def call(model: Any, examples: list[Any]) -> None:
         for example in examples:
             model.learn(example)
             model.finish_example(example)
         model.finish()
 
-    return call
+    return Contender("Vowpal Wabbit", y.size, call, setup)
 
 
 def in_libraries(name: str, ready: Play) -> list[Contender]:
-    """Return the libraries that have a learner's algorithm, on the stream of a play of one task."""
-    (X, y), expected = ready.rows(), ready.mistakes()
-    found: list[Contender] = []
+    """Return the libraries that have a learner's algorithm, on the dense stream of a play."""
+    order, expected = ready.stream.example, ready.mistakes()
+    X, y = ready.examples.rows.X[order], ready.examples.y[order]
+    found = []
     if name in RIVER:
-        rows, labels = [dict(row) for row in pairs_of(X)], (y > 0.0).tolist()
-
-        def start() -> Call:
-            return partial(river_play, RIVER[name](), rows, labels)
-
-        found.append(Contender("river", y.size, start, expected))
+        play = partial(river_play, [dict(enumerate(row)) for row in X.tolist()], y > 0.0)
+        found.append(Contender("river", y.size, play, lambda: (RIVER[name](),), expected))
     if name in SKLEARN:
-        of_sklearn = partial(sklearn_start, SKLEARN[name], X, y)
-        found.append(Contender("scikit-learn", y.size, of_sklearn, expected))
+
+        def setup() -> tuple[SGDClassifier]:
+            model = SGDClassifier(penalty=None, fit_intercept=False, **SKLEARN[name])
+            zeros = np.zeros((1, X.shape[1]))  # an example that sets up the weights
+            return (model.partial_fit(zeros, y[:1], classes=[-1.0, 1.0]),)
+
+        play = partial(sklearn_play, X, y)
+        found.append(Contender("scikit-learn", y.size, play, setup, expected))
     if name in ("PA", "OGD"):
-        found.append(Contender("Vowpal Wabbit", y.size, partial(vowpal_wabbit, X, y)))
+        found.append(vowpal_wabbit(X, y))
     return found

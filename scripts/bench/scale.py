@@ -6,33 +6,25 @@ one before it took longer than `LONGEST` seconds, or did not end within the limi
 
 from __future__ import annotations
 
-import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import run_units
-from omtl.compute.own_process import peak_mib
+from omtl.compute.own_process import Apart, LostProcess, peak_mib
 from omtl.compute.store import Store
 from omtl.experiment.config import load_option
-from omtl.figures.pictures import render
 from omtl.kernel.grids import play_points
-from omtl.util.paths import RESULTS, ROOT
 from scripts.bench import streams
 from scripts.bench.ours import LEARNERS
 from scripts.bench.turns import Effort
 from scripts.bench.waits import perceptrons
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LEARNER_NAMES = ("PA", "ROM-PGD", "OSMTL-e", "DOM-I, ring")
 """A task alone, two vectors a task, every pair of tasks, and a network."""
@@ -42,8 +34,6 @@ SHORTEST, LONGEST = 1.0, 60.0
 
 EXAMPLES, TASKS, FEATURES, NONZEROS = 100_000, 9, 20, 100
 """The size of a problem in what does not grow."""
-
-PICTURE = ROOT / "docs" / "growth.svg"
 
 
 class Axis(NamedTuple):
@@ -101,35 +91,29 @@ AXES: dict[str, Axis] = {
 }
 
 
-def measure(axis: str, name: str, size: int, answers: Connection) -> None:
-    """Send the seconds of a play and the peak of memory, or that there is not enough."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_GIB * 2**30,) * 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS,) * 2)
+def measure(axis: str, name: str, size: int) -> dict[str, float | None]:
+    """Return the seconds of a play, and this process's peak of memory."""
     play = AXES[axis].play
     play(name, AXES[axis].sizes[0])()  # compiles
-    try:
-        call, count, began = play(name, size), 0, time.process_time()
-        while count < 1 or time.process_time() - began < SHORTEST:  # the clock's steps are coarse
-            call()
-            count += 1
-        answers.send({"seconds": (time.process_time() - began) / count, "mib": peak_mib()})
-    except MemoryError:
-        answers.send({"ended": f"more than {MOST_GIB} GiB"})
+    call, count, began = play(name, size), 0, time.process_time()
+    while count < 1 or time.process_time() - began < SHORTEST:  # the clock's steps are coarse
+        call()
+        count += 1
+    return {"seconds": (time.process_time() - began) / count, "mib": peak_mib()}
 
 
 def measured(axis: str, name: str, size: int) -> dict[str, Any]:
     """Return the seconds and MiB of a play in a process of its own, or what ended it."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=measure, args=(axis, name, size, theirs))
-    process.start()
-    theirs.close()
+    process = Apart(mib=1024 * MOST_GIB)
     try:
-        return ours.recv()
-    except EOFError:  # the system has ended it
-        return {"ended": f"more than {MOST_SECONDS} s"}
+        return process.ask(measure, axis, name, size, seconds=MOST_SECONDS)
+    except MemoryError:
+        return {"ended": f"more than {MOST_GIB} GiB"}
+    except LostProcess as fault:
+        return {"ended": f"more than {MOST_SECONDS} s" if "limit" in str(fault) else str(fault)}
     finally:
-        process.join()
+        if not process.is_lost():
+            process.kill()
 
 
 def scale(effort: Effort) -> Iterator[dict[str, Any]]:
@@ -146,54 +130,22 @@ def scale(effort: Effort) -> Iterator[dict[str, Any]]:
 
 
 def exponents(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each axis and learner: the exponents of time and memory, and where it ends.
+    """Return the largest size of each axis and learner, with the exponents of time and memory.
 
-    They are the slopes between the two largest sizes; memory is taken to grow on in a line.
+    They are the slopes from the size before it. Memory is taken to grow on in a line, where it grew
+    by more than a tenth.
     """
-    rows, gib = [], MOST_GIB
-    for (axis, name), part in frame.groupby(["axis", "learner"], sort=False):
-        known, last = part.dropna(subset="seconds"), part.iloc[-1]
-        largest, before = known.iloc[-1], known.iloc[-2 if len(known) > 1 else -1]
-        row: dict[str, Any] = {"what grows": axis, "learner": name, "up to": largest["size"]}
-        row |= {"seconds": f"{largest['seconds']:.2g}", "MiB": f"{largest['mib']:.0f}"}
-        growth = np.log(largest["size"] / before["size"])
-        for what, of in (("time", "seconds"), ("memory", "mib")):
-            row[what] = f"{np.log(largest[of] / before[of]) / growth:.2f}" if growth else ""
-        more = largest["mib"] - before["mib"]
-        if more > largest["mib"] / 10:
-            each = more / (largest["size"] - before["size"])
-            row["end"] = (
-                f"{gib} GiB at {largest['size'] + (1024 * gib - largest['mib']) / each:.1g}"
-            )
-        if last["ended"]:
-            row["end"] = f"{last['ended']} at {last['size']}"
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def draw(frame: pd.DataFrame) -> Figure:
-    """Return the picture: time above, memory below, a column for what grows."""
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(13.0, 5.2), layout="constrained")
-    names = [*dict.fromkeys(frame["learner"])]
-    panels = drawn.subplots(2, len(AXES), sharey="row", sharex="col")
-    for column, axis in enumerate(AXES):
-        part = frame[frame["axis"] == axis]
-        for row, (what, label) in enumerate((("seconds", "seconds"), ("mib", "MiB"))):
-            ax = panels[row, column]
-            for name, line in part.groupby("learner", sort=False):
-                colour = f"C{names.index(name)}"
-                ax.loglog(line["size"], line[what], colour, marker="o", markersize=3, label=name)
-            if not column:
-                ax.set_ylabel(label)
-        panels[0, column].legend(fontsize=7)
-        panels[1, column].set_xlabel(axis)
-    return drawn
-
-
-if __name__ == "__main__":
-    PICTURE.write_bytes(
-        render(lambda: draw(pd.read_csv(RESULTS / "bench" / "scale.csv")), "growth")["svg"]
+    line = ["axis", "learner"]
+    frame = frame.assign(ended=frame.groupby(line)["ended"].transform("last"))
+    known = frame.dropna(subset="seconds")
+    numbers = known[["size", "seconds", "mib"]]
+    more = numbers.groupby([known[key] for key in line]).diff()
+    power = np.log(numbers).groupby([known[key] for key in line]).diff()
+    room = (1024 * MOST_GIB - known["mib"]) / more["mib"] * more["size"]
+    full = (known["size"] + room).where(more["mib"] > known["mib"] / 10)
+    shown = known.assign(
+        time=(power["seconds"] / power["size"]).round(2),
+        memory=(power["mib"] / power["size"]).round(2),
+        full=full.map("{:.1g}".format, na_action="ignore"),
     )
-    print(PICTURE.relative_to(ROOT))
+    return shown.groupby(line, sort=False).tail(1)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
-Call = Callable[[], int | None]
+Call = Callable[..., int | None]
 """What is timed. It returns the number of mistakes, or None where nothing is predicted."""
 
 
@@ -53,8 +51,10 @@ class Contender:
     name : str
     examples : int
         Number of examples in one call.
-    start : callable
-        Prepares one call, untimed, and returns it.
+    call : callable
+        What is timed.
+    setup : callable
+        Returns what a call is given, untimed before each.
     expected : int, optional
         The mistakes of ours on the same examples, if the algorithm is the same.
     clock : callable
@@ -63,21 +63,35 @@ class Contender:
 
     name: str
     examples: int
-    start: Callable[[], Call]
+    call: Call
+    setup: Callable[[], tuple[Any, ...]] = tuple
     expected: int | None = None
     clock: Callable[[], float] = time.thread_time
 
+    def seconds_per_example(self, seconds: float) -> float:
+        """Return the median time per example of calls that fill some seconds."""
+        times: list[float] = []
+        began = time.perf_counter()
+        while not times or time.perf_counter() - began < seconds:
+            given = self.setup()
+            before = self.clock()
+            self.call(*given)
+            times.append(self.clock() - before)
+        return statistics.median(times) / self.examples
 
-def seconds_per_example(contender: Contender, seconds: float) -> float:
-    """Return the median time per example of calls that fill some seconds."""
-    times: list[float] = []
-    began = time.perf_counter()
-    while not times or time.perf_counter() - began < seconds:
-        call = contender.start()
-        before = contender.clock()
-        call()
-        times.append(contender.clock() - before)
-    return statistics.median(times) / contender.examples
+    def check_mistakes(self) -> None:
+        """Call once, which also compiles; raise RuntimeError if it is another algorithm than ours.
+
+        Sums in another order may turn a few predictions, and each library breaks ties its own way.
+        """
+        mistakes = self.call(*self.setup())
+        if self.expected is None or mistakes is None:
+            return
+        if abs(mistakes - self.expected) > 9 + self.examples // 500:
+            raise RuntimeError(
+                f"{self.name} made {mistakes} mistakes where ours made {self.expected}: "
+                "it is not the same algorithm"
+            )
 
 
 def compare(
@@ -101,19 +115,17 @@ def compare(
     """
     print(", ".join(map(str, size.values())), file=sys.stderr, flush=True)
     for each in contenders:
-        mistakes = each.start()()  # also compiles
-        if each.expected is not None and mistakes is not None:
-            check_mistakes(each, mistakes)
+        each.check_mistakes()
     first, *others = contenders
     times: dict[str, list[float]] = {each.name: [] for each in contenders}
-    ratios: dict[str, list[float]] = {first.name: [1.0]} | {each.name: [] for each in others}
+    ratios: dict[str, list[float]] = {each.name: [] for each in contenders}
     for _ in range(effort.turns):
-        for each in others or [first]:
-            own = seconds_per_example(first, effort.seconds)
+        for each in others:
+            own, its = (one.seconds_per_example(effort.seconds) for one in (first, each))
             times[first.name].append(own)
-            if each is not first:
-                times[each.name].append(seconds_per_example(each, effort.seconds))
-                ratios[each.name].append(times[each.name][-1] / max(own, 1e-12))
+            times[each.name].append(its)
+            ratios[first.name].append(1.0)
+            ratios[each.name].append(its / max(own, 1e-12))
     return [
         size
         | {
@@ -126,24 +138,3 @@ def compare(
         }
         for each in contenders
     ]
-
-
-def check_mistakes(contender: Contender, mistakes: int) -> None:
-    """Raise RuntimeError if a contender is not the same algorithm as ours.
-
-    Sums in another order may turn a few predictions, and each library breaks ties its own way.
-    """
-    assert contender.expected is not None
-    if abs(mistakes - contender.expected) > 9 + contender.examples // 500:
-        raise RuntimeError(
-            f"{contender.name} made {mistakes} mistakes where ours made {contender.expected}: "
-            "it is not the same algorithm"
-        )
-
-
-def as_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows as a frame, with numbers to four significant digits."""
-    frame = pd.DataFrame(list(rows))
-    for name in frame.select_dtypes("float"):
-        frame[name] = [float(f"{value:.4g}") for value in frame[name]]
-    return frame

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 
 from omtl.compute import engine
 from omtl.compute.store import Store
@@ -35,7 +35,10 @@ COMMANDS: dict[str, list[str]] = {
 """Commands that are timed in turns, in a home where everything is stored."""
 
 
-def seconds_of(arguments: list[str], home: str) -> tuple[float, float]:
+FIRST = "omtl table dom-table1 --repeats 2, nothing stored or compiled"
+
+
+def seconds_of(arguments: list[str], home: str) -> dict[str, float]:
     """Return the elapsed and the processor's seconds of a command.
 
     Raises
@@ -50,27 +53,24 @@ def seconds_of(arguments: list[str], home: str) -> tuple[float, float]:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"omtl {' '.join(arguments)}: {done.stderr.strip()}")
-    return time.perf_counter() - before, sum(os.times()[2:4]) - used
+    elapsed = time.perf_counter() - before
+    return {"seconds": elapsed, "cpu_seconds": sum(os.times()[2:4]) - used}
 
 
-def waits(effort: Effort) -> Iterator[dict[str, Any]]:
-    """Yield the seconds of commands, the first table from an empty home included."""
+def waits(effort: Effort) -> list[dict[Any, Any]]:
+    """Return the medians of commands, the first table from an empty home included."""
+    commands = [(FIRST, TABLE), *(list(COMMANDS.items()) * effort.turns)]
     with tempfile.TemporaryDirectory() as home:
-        first = seconds_of(TABLE, home)
-        yield row("omtl table dom-table1 --repeats 2, nothing stored or compiled", [first])
-        times: dict[str, list[tuple[float, float]]] = {name: [] for name in COMMANDS}
-        for _ in range(effort.turns):
-            for name, arguments in COMMANDS.items():
-                times[name].append(seconds_of(arguments, home))
-        for name, turns in times.items():
-            yield row(name, turns)
-
-
-def row(command: str, turns: list[tuple[float, float]]) -> dict[str, Any]:
-    """Return the medians of a command's turns."""
-    elapsed, processor = zip(*turns, strict=True)
-    medians = {"seconds": statistics.median(elapsed), "cpu_seconds": statistics.median(processor)}
-    return {"command": command, "turns": len(turns), **medians, "longest": max(elapsed)}
+        times = pd.DataFrame(
+            {"command": name, **seconds_of(arguments, home)} for name, arguments in commands
+        )
+    summary = times.groupby("command", sort=False).agg(
+        turns=("seconds", "size"),
+        seconds=("seconds", "median"),
+        cpu_seconds=("cpu_seconds", "median"),
+        longest=("seconds", "max"),
+    )
+    return summary.reset_index().to_dict("records")
 
 
 WORKERS = 2

@@ -35,7 +35,7 @@ def test_growth_is_told_as_powers_and_where_it_ends() -> None:
     sizes = [100, 1000, 10_000]
     grown = pd.DataFrame({"size": sizes, "seconds": [n**2.0 for n in sizes], "mib": sizes})
     (row,) = exponents(grown.assign(axis="tasks", learner="PA", ended="")).to_dict("records")
-    assert (row["time"], row["memory"], row["end"]) == ("2.00", "1.00", "12 GiB at 1e+04")
+    assert (row["size"], row["time"], row["memory"], row["full"]) == (10_000, 2.0, 1.0, "1e+04")
 
 
 @pytest.mark.deep
@@ -55,7 +55,7 @@ def test_each_turn_is_compared_with_ours_just_before_it() -> None:
         return 7
 
     def contender(name: str, seconds: float) -> Contender:
-        return Contender(name, 10, lambda: partial(spend, seconds), 7, clock=lambda: now)
+        return Contender(name, 10, partial(spend, seconds), expected=7, clock=lambda: now)
 
     both = [contender("ours", 1.0), contender("other", 3.0)]
     mine, its = compare({"learner": "K"}, both, Effort(turns=5, seconds=0.0))
@@ -64,6 +64,6 @@ def test_each_turn_is_compared_with_ours_just_before_it() -> None:
 
 
 def test_another_algorithm_is_refused() -> None:
-    other = Contender("other", 100, lambda: lambda: 60, expected=20)
+    other = Contender("other", 100, lambda: 60, expected=20)
     with pytest.raises(RuntimeError, match="other made 60 mistakes where ours made 20"):
         compare({"learner": "K"}, [other], QUICK)
