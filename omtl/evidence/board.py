@@ -228,13 +228,29 @@ def _hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def scored_repeats(
-    board: BoardPlan, dataset: str, experiment: Experiment, results: list[Result]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a cell's repeats, and the points that the board's rule chose."""
+def of_values(values: np.ndarray) -> dict[str, float]:
+    """Return the columns of `CELLS` that follow from the numbers of a cell's repeats."""
+    std = values.std(ddof=1) if values.size > 1 else np.nan
+    return {"mean": values.mean(), "std": std}
+
+
+def of_results(
+    board: BoardPlan, dataset: str, experiment: Experiment, results: Sequence[Result]
+) -> dict[str, Any]:
+    """Return the columns of `CELLS` that follow from the results of repeats of a cell."""
     rule = board.composed(dataset).selection
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
-    return numbers_at(results, chosen, board.config["metric"], rule), chosen
+    values = numbers_at(results, chosen, board.config["metric"], rule)
+    curves = curves_of(results, chosen, rule)
+    return {
+        "label": learner_label(experiment),
+        "points": len(experiment.points),
+        **of_values(values),
+        "values": " ".join(f"{value:.10g}" for value in values),
+        "chosen": " ".join(map(str, chosen.tolist())),
+        **audit_choices(results, experiment, rule),
+        "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
+    }
 
 
 def at_edge(experiment: Experiment) -> np.ndarray:
@@ -303,10 +319,9 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
         if len(results) < len(units):
             row["why"] = why_lacking(units, len(results), outcome.failed)
         else:
-            values, chosen = scored_repeats(board, dataset, experiment, results)
             rule = board.composed(dataset).selection
-            curves = curves_of(results, chosen, rule)
-            row |= audit_choices(results, experiment, rule)
+            row |= of_results(board, dataset, experiment, results)
+            chosen = np.array(row["chosen"].split(), dtype=int)
             for name in board.config.get("beside", ()):
                 row[name] = numbers_at(results, chosen, name, rule).mean()
             if SENT in board.more:
@@ -314,12 +329,7 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
             if LOSS in board.more:
                 row[LOSS] = hinge_loss(results, chosen, rule)
             row |= {
-                "mean": values.mean(),
-                "std": values.std(ddof=1) if values.size > 1 else np.nan,
-                "values": " ".join(f"{value:.10g}" for value in values),
-                "chosen": " ".join(map(str, chosen.tolist())),
                 "stream": stream_of(units[0], results[0].facts["data_sha256"], rule),
-                "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
                 SECONDS: min(result.facts["seconds"] for result in results),
                 "bytes": state_bytes(units[0]),
             }

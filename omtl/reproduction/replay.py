@@ -29,7 +29,7 @@ from omtl.compute import engine
 from omtl.compute.exchange import is_current
 from omtl.compute.own_process import Apart, LostProcess
 from omtl.compute.store import Store, StoredRow, packed, unpacked
-from omtl.evidence.board import BoardPlan, code_of_learner, scored_repeats, stream_of
+from omtl.evidence.board import CELLS, BoardPlan, as_cells, code_of_learner, of_results, stream_of
 from omtl.experiment.config import options
 from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.selection import by_repeat
@@ -82,6 +82,12 @@ LEAST = 10
 
 SHARE = 0.1
 """Share of a submission's numbers that is played again."""
+
+OF_REPEATS = ("values", "chosen")
+"""Columns of a submission that have one entry for each repeat; others follow from all repeats."""
+
+OF_PLAN = ("dataset", "algorithm", "stream", "learner")
+"""Columns that follow from no result."""
 
 SECONDS_EACH, MIB = 3600.0, 8192
 """Limits of the process that plays submitted code, for each number."""
@@ -416,7 +422,10 @@ def _bits(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
 def replay_sample(
     content: Mapping[str, Any], board: BoardPlan, seed: int, n_numbers: int | None = None
 ) -> list[Replay]:
-    """Play a sample of a submission's numbers again from nothing.
+    """Play a sample of a submission's numbers again from nothing, and all those of one row.
+
+    What is submitted beside the numbers is compared too, where it follows from all repeats of a
+    row: of that one, and of others that happen to be played whole.
 
     The learner plays in a process of its own, with limits, and without network where the system
     allows it; its results come back through a pipe, and are scored here. No module of the learner
@@ -434,36 +443,73 @@ def replay_sample(
         The size of the sample; by default a share `SHARE` of all numbers, and at least `LEAST`.
     """
     rows = [row for row in content["cells"] if row["dataset"] in board.datasets and row["values"]]
-    numbers = [(row, repeat) for row in rows for repeat in range(len(row["values"].split()))]
+    numbers = [(at, k) for at, row in enumerate(rows) for k in range(len(row["values"].split()))]
     n_tried = max(LEAST, math.ceil(SHARE * len(numbers))) if n_numbers is None else n_numbers
-    drawn = sorted(np.random.default_rng(seed).permutation(len(numbers))[:n_tried].tolist())
+    order = [numbers[at] for at in np.random.default_rng(seed).permutation(len(numbers))]
+    tried = [one for one in numbers if one in order[:n_tried] or one[0] == order[0][0]]
     process = Apart(MIB, confined=True)
     try:
-        tried = (numbers[at] for at in drawn)
-        return [_replayed_number(row, repeat, board, process) for row, repeat in tried]
+        return [
+            replay
+            for at, row in enumerate(rows)
+            if (repeats := [repeat for one, repeat in tried if one == at])
+            for replay in _replayed_row(row, repeats, board, process)
+        ]
     finally:
         process.kill()
 
 
-def _replayed_number(
-    row: Mapping[str, Any], repeat: int, board: BoardPlan, process: Apart
-) -> Replay:
-    """Return what came of playing one number again; it is outdated if its stream has changed."""
-    name = board.only_entrant
-    dataset, experiment = row["dataset"], board.experiment(row["dataset"], name)
-    first, unit = (experiment.unit(board.seed, one) for one in (0, repeat))
+def _replayed_row(
+    row: Mapping[str, Any], repeats: Sequence[int], board: BoardPlan, process: Apart
+) -> list[Replay]:
+    """Return what came of playing repeats of a row, and of the row itself if they are all of it.
+
+    It is outdated if its stream has changed.
+    """
+    dataset, experiment = row["dataset"], board.experiment(row["dataset"], board.only_entrant)
+    first = experiment.unit(board.seed, 0)
     data = load_prepared(first.dataset, first.seed, first.draw).sha256
     if row["stream"] != stream_of(first, data, board.composed(dataset).selection):
-        return Replay(dataset, OUTDATED, "its data or options changed since")
-    place, submitted = f"{dataset}, repeat {repeat}", row["values"].split()[repeat]
-    try:
-        result = result_of(process.ask(arrays_of_unit, unit, seconds=SECONDS_EACH), unit)
-    except (LostProcess, ValueError) as fault:
-        return Replay(place, DIFFERENT, str(fault))
-    value = f"{scored_repeats(board, dataset, experiment, [result])[0][0]:.10g}"
-    code = "" if row["learner"] == code_of_learner(unit) else ", whose code changed since"
-    word = SAME if value == submitted else DIFFERENT
-    return Replay(place, word, f"{value}, submitted {submitted}{code}")
+        return [Replay(dataset, OUTDATED, "its data or options changed since")]
+    notes = [] if row["learner"] == code_of_learner(first) else ["its code changed since"]
+    replays, results = [], []
+    for repeat in repeats:
+        place, unit = f"{dataset}, repeat {repeat}", experiment.unit(board.seed, repeat)
+        try:
+            result = result_of(process.ask(arrays_of_unit, unit, seconds=SECONDS_EACH), unit)
+        except (LostProcess, ValueError) as fault:
+            replays.append(Replay(place, DIFFERENT, str(fault)))
+            continue
+        results.append(result)
+        submitted = {name: row[name].split()[repeat] for name in OF_REPEATS}
+        found = of_results(board, dataset, experiment, [result])
+        replays.append(_compared(place, submitted, found, notes))
+    if len(results) == len(row["values"].split()):
+        submitted = {name: row[name] for name in CELLS if name not in OF_PLAN}
+        found = of_results(board, dataset, experiment, results)
+        replays.append(_compared(f"{dataset}, all repeats", submitted, found, notes))
+    return replays
+
+
+def _compared(
+    place: str, submitted: Mapping[str, Any], found: Mapping[str, Any], notes: Sequence[str]
+) -> Replay:
+    """Return whether submitted columns are those that were found, with those that differ."""
+    [row] = as_cells([found]).to_dict("records")
+    other = [
+        f"{name}={row[name]}, submitted {value}"
+        for name, value in submitted.items()
+        if not is_same(value, row[name])
+    ]
+    return Replay(place, DIFFERENT if other else SAME, "; ".join([*other, *notes]))
+
+
+def is_same(submitted: Any, found: Any) -> bool:
+    """Whether a submitted value is the one found, but for the rounding of a number."""
+    if isinstance(found, str):
+        return submitted == found
+    given = math.nan if submitted is None else submitted
+    return bool(np.isclose(given, found, rtol=1e-6, atol=1e-6, equal_nan=True))
 
 
 def arrays_of_unit(unit: Unit) -> bytes:

@@ -13,19 +13,19 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
-from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells
+from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells, of_values
 from omtl.experiment.config import option_files, options
 from omtl.experiment.schema import choose, read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.measures.metrics import METRICS, Metric
-from omtl.reproduction.replay import SAME, Replay, replay_sample
+from omtl.reproduction.replay import OF_REPEATS, SAME, Replay, is_same, replay_sample
 from omtl.util import user_folder
 from omtl.util.code import code_of
 from omtl.util.errors import UserError
@@ -101,9 +101,10 @@ class Submission:
 
 def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> None:
     """Refuse numbers of a cell that are too few or too many, or outside the metric's range."""
+    for name in OF_REPEATS:
+        if (n := len(getattr(cell, name).split())) != n_repeats:
+            raise UserError(f"{cell.dataset}: {n} {name} are not of {n_repeats} repeats")
     texts = cell.values.split()
-    if len(texts) != n_repeats:
-        raise UserError(f"{cell.dataset}: {len(texts)} values are not of {n_repeats} repeats")
     most = 100.0 if metric.unit == "%" else math.inf
     for text in texts:
         try:
@@ -114,9 +115,12 @@ def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> No
             raise UserError(
                 f"{cell.dataset}: {text!r} is not a number from 0 to {most:g}, as {metric.name} is"
             )
-    mean = fmean(map(float, texts))
-    if cell.mean is None or not math.isclose(cell.mean, mean, rel_tol=1e-6, abs_tol=1e-6):
-        raise UserError(f"{cell.dataset}: mean={cell.mean} must be that of its values, {mean:.10g}")
+    for name, value in of_values(np.array(texts, dtype=float)).items():
+        if not is_same(getattr(cell, name), value):
+            raise UserError(
+                f"{cell.dataset}: {name}={getattr(cell, name)} must be that of its values, "
+                f"{value:.10g}"
+            )
 
 
 def digest(content: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def test_taking_part(handed_in: Path, capsys: pytest.CaptureFixture[str]) -> Non
     content = json.loads(handed_in.read_text(encoding="utf-8"))
     assert sorted(content["files"]) == ["algorithm/my_learner.yaml", "my_learner.py"]
     capsys.readouterr()
-    content["cells"][0] |= {"values": "1 1", "mean": 1.0}
+    content["cells"][0] |= {"values": "1 1", "mean": 1.0, "std": 0.0}
     handed_in.write_text(json.dumps(content), encoding="utf-8")
     assert main(["board", "--verify", str(handed_in)]) == 2
     assert "has changed" in capsys.readouterr().err
@@ -107,12 +107,13 @@ def test_forged_numbers_are_found(honest: str, monkeypatch: pytest.MonkeyPatch) 
     cells = [{**cell, "values": " ".join(cell["values"].split() * 30)} for cell in content["cells"]]
     whole = {**content, "cells": cells}
 
-    def compare(row: dict[str, Any], repeat: int, *_: Any) -> Replay:
+    def compare(row: dict[str, Any], repeats: list[int], *_: Any) -> list[Replay]:
         kept = next(c for c in content["cells"] if c["dataset"] == row["dataset"])
-        same = row["values"].split()[repeat] == kept["values"].split()[repeat % 2]
-        return Replay("", "same" if same else "different")
+        values, all_kept = row["values"].split(), kept["values"].split()
+        same = [values[repeat] == all_kept[repeat % 2] for repeat in repeats]
+        return [Replay("", "same" if all(same) else "different")]
 
-    monkeypatch.setattr("omtl.reproduction.replay._replayed_number", compare)
+    monkeypatch.setattr("omtl.reproduction.replay._replayed_row", compare)
     monkeypatch.setattr("omtl.reproduction.replay.Apart", lambda *_, **__: Mock())
     assert all(are_same(replay_sample(whole, BOARD, seed)) for seed in range(100))
     rng = np.random.default_rng(0)
@@ -138,6 +139,8 @@ def test_forged_numbers_are_found(honest: str, monkeypatch: pytest.MonkeyPatch) 
         ({"values": 1}, "must be a text"),
         ({"algorithm": "multitask_arow"}, "it has a row of multitask_arow"),
         ({"mean": 1.0}, "mean=1.0 must be that of its values"),
+        ({"std": 1.0}, "std=1.0 must be that of its values"),
+        ({"chosen": "1"}, "1 chosen are not of 2 repeats"),
         ({"label": "M\x1b[2J"}, "printable"),
         ({"more": 1}, "nothing reads 'more'"),
     ],
@@ -172,6 +175,16 @@ def test_files_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None
     assert not [*tmp_path.rglob("mine.py")]
 
 
+@pytest.mark.parametrize("column", ["label", "points", "chosen", "edge", "ties", "curve", "why"])
+def test_a_replay_finds_forged_columns(honest: str, column: str) -> None:
+    """Not only numbers of repeats: all that follows from what was played."""
+    content = json.loads(honest)
+    content["cells"] = content["cells"][:1]
+    assert are_same(replay_sample(content, BOARD, 0))
+    content["cells"][0][column] = {"points": 9, "edge": 0.9, "ties": 0.9}.get(column, "1 0")
+    assert not are_same(replay_sample(content, BOARD, 0))
+
+
 def test_a_replay_finds_what_differs(honest: str) -> None:
     """Also where the hash was made anew; and what has changed since is told apart."""
     content = json.loads(honest)
@@ -182,7 +195,7 @@ def test_a_replay_finds_what_differs(honest: str) -> None:
     assert replays[0].result == "different"
     assert not are_same(replays)
     content["cells"][0]["learner"] = "earlier"
-    assert str(replay_sample(content, board, 0)[0]).endswith(", whose code changed since")
+    assert str(replay_sample(content, board, 0)[0]).endswith("; its code changed since")
     content["cells"][0]["stream"] = "other"
     replays = replay_sample(content, board, 0)
     outdated = "outdated: opposed_tasks: its data or options changed since"
