@@ -80,8 +80,7 @@ def main() -> int:
     parser.add_argument("papers", nargs="*", help="default: all papers")
     parser.add_argument("--write", action="store_true", help="record the hashes")
     options = parser.parse_args()
-    columns = ["id", "reading", "file", "hash"]
-    recorded = pd.read_csv(RECORD, dtype=str) if RECORD.exists() else pd.DataFrame(columns=columns)
+    recorded = pd.read_csv(RECORD, dtype=str)
     known = set(recorded.itertuples(index=False, name=None))
     found: list[dict[str, str]] = []
     differing = 0

@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[Effort], Iterable[dict[Any, Any]]]] = {
     "scheduling": waits.scheduling,
     "scale": scale.scale,
 }
+ALL = "all"
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -67,22 +68,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.bench", description="Benchmarks, as ratios of times in one run."
     )
-    parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all"
-    )
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, ALL], default=ALL)
     parser.add_argument("--quick", action="store_true", help="a tiny run, to see that it works")
     parser.add_argument("--folder", type=Path, help="where files go; default: results/bench")
     parser.add_argument("--only", default="", help='learners, such as "PA;DOM-I, ring"')
     options = parser.parse_args(arguments)
-    unknown = [part for part in options.parts if part not in PARTS]
-    if unknown:
-        parser.error(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}")
     if options.folder is None and (options.quick or options.only):
         parser.error("results/bench has full runs of all learners: name a --folder for this one")
     effort = QUICK if options.quick else Effort()
     if options.only:
         effort = replace(effort, learners=tuple(options.only.split(";")))
-    for name in options.parts or PARTS:
+    for name in PARTS if ALL in options.parts else options.parts:
         run_part(name, effort, options.folder or RESULTS / "bench")
     return 0
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from omtl.river import MultiTask
 from omtl.sklearn import DOM1, ROMPGD, PassiveAggressive
 from scripts.bench import streams
-from scripts.bench.others import RIVER, river_play, vowpal_wabbit
+from scripts.bench.others import RIVER, as_dicts, river_play, vowpal_wabbit
 from scripts.bench.turns import Contender, Effort, compare
 
 FEATURES = 100
@@ -40,9 +40,8 @@ def estimators(effort: Effort) -> Iterator[dict[str, Any]]:
 
 def one_by_one(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[Contender]:
     """Return `predict_one` and `learn_one`, and the same in river and Vowpal Wabbit."""
-    task, labels = (np.arange(y.size) % n_tasks).tolist(), (y > 0.0).tolist()
-    dicts: list[dict[Any, float]] = [dict(enumerate(row)) for row in X.tolist()]
-    with_task = [{"task": k, **x} for k, x in zip(task, dicts, strict=True)]
+    task, labels, rows = (np.arange(y.size) % n_tasks).tolist(), (y > 0.0).tolist(), as_dicts(X)
+    with_task = [{"task": k, **x} for k, x in zip(task, rows, strict=True)]
 
     def begun() -> tuple[Any]:
         return (clone(model).begin(FEATURES, [False, True], range(n_tasks)),)
@@ -57,12 +56,11 @@ def one_by_one(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[C
     def adapted() -> tuple[MultiTask]:
         return (MultiTask(clone(model), tasks=tuple(range(n_tasks))),)
 
+    in_river, adapted_to_river = (partial(river_play, each, labels) for each in (rows, with_task))
     return [
         Contender("ours", y.size, ours, begun),
-        Contender("our river adapter", y.size, partial(river_play, with_task, labels), adapted),
-        Contender(
-            "river's PA", y.size, partial(river_play, dicts, labels), lambda: (RIVER["PA"](),)
-        ),
+        Contender("our river adapter", y.size, adapted_to_river, adapted),
+        Contender("river's PA", y.size, in_river, lambda: (RIVER["PA"](),)),
         vowpal_wabbit(X, y),
     ]
 

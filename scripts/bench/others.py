@@ -56,6 +56,11 @@ SKLEARN: dict[str, dict[str, Any]] = {
 }
 
 
+def as_dicts(X: np.ndarray) -> list[dict[Any, float]]:
+    """Return rows as river takes them."""
+    return [dict(enumerate(row)) for row in X.tolist()]
+
+
 def river_play(rows: list[dict[Any, float]], labels: list[bool], model: Any) -> int:
     """Let a model of river predict, then learn, one example after the other."""
     wrong = 0
@@ -109,7 +114,7 @@ def in_libraries(name: str, ready: Play) -> list[Contender]:
     X, y = ready.examples.rows.X[order], ready.examples.y[order]
     found = []
     if name in RIVER:
-        play = partial(river_play, [dict(enumerate(row)) for row in X.tolist()], y > 0.0)
+        play = partial(river_play, as_dicts(X), (y > 0.0).tolist())
         found.append(Contender("river", y.size, play, lambda: (RIVER[name](),), expected))
     if name in SKLEARN:
 

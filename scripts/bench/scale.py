@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,66 +36,43 @@ EXAMPLES, TASKS, FEATURES, NONZEROS = 100_000, 9, 20, 100
 """The size of a problem in what does not grow."""
 
 
-class Axis(NamedTuple):
-    """What grows: its sizes, for which learners, and a play of a size, which is timed."""
-
-    sizes: tuple[int, ...]
-    learners: tuple[str, ...]
-    play: Callable[[str, int], Callable[[], Any]]
-
-
-def played(name: str, n: int, n_tasks: int, n_features: int) -> Callable[[], Any]:
-    """Return a learner's play of dense examples."""
-    return LEARNERS[name].play(*streams.dense_data(n, n_features), n_tasks).mistakes
-
-
-def played_sparse(name: str, n_features: int) -> Callable[[], Any]:
-    """Return a learner's play of sparse examples."""
-    rows, y = streams.sparse_data(EXAMPLES // 10, NONZEROS, n_features)
-    return LEARNERS[name].play(rows, y, TASKS).mistakes
-
-
-def played_grid(name: str, n_points: int) -> Callable[[], Any]:
-    """Return the play of a grid whose points share what they can."""
-    ready = LEARNERS[name].play(*streams.dense_data(EXAMPLES // 100, FEATURES), TASKS)
-    etas = np.geomspace(0.001, 1.0, max(1, n_points // 10)).tolist()
-    points = [ready.learner._replace(eta=eta, gamma=0.001 * k) for eta in etas for k in range(10)]
-    return lambda: list(play_points(points, ready.examples, ready.stream, ready.shape))
-
-
-def stored_units(_: str, n_units: int) -> Callable[[], Any]:
-    """Return the computing of small units, each of which is stored."""
-
-    def compute() -> None:
-        units = perceptrons(n_units, n_tasks=2, n_examples=10, n_features=3)
-        with tempfile.TemporaryDirectory() as folder:
-            run_units(units, Store(Path(folder)), load_option("parallel", "serial"), quiet=True)
-
-    return compute
-
-
-AXES: dict[str, Axis] = {
-    "examples": Axis(
-        (10_000, 100_000, 1_000_000, 10_000_000),
-        LEARNER_NAMES,
-        lambda name, n: played(name, n, TASKS, FEATURES),
-    ),
-    "tasks": Axis(
-        (10, 100, 1000, 10_000),
-        LEARNER_NAMES[1:],
-        lambda name, n: played(name, EXAMPLES, n, FEATURES),
-    ),
-    "features": Axis((100, 1000, 10_000, 100_000, 1_000_000), LEARNER_NAMES, played_sparse),
-    "points": Axis((10, 100, 1000, 10_000), ("ROM-PGD",), played_grid),
-    "units": Axis((100, 1000, 10_000, 100_000), ("PM",), stored_units),
+AXES: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
+    "examples": (LEARNER_NAMES, (10_000, 100_000, 1_000_000, 10_000_000)),
+    "tasks": (LEARNER_NAMES[1:], (10, 100, 1000, 10_000)),
+    "features": (LEARNER_NAMES, (100, 1000, 10_000, 100_000, 1_000_000)),
+    "points": (("ROM-PGD",), (10, 100, 1000, 10_000)),
+    "units": (("PM",), (100, 1000, 10_000, 100_000)),
 }
+"""What grows, for which learners, and its sizes."""
+
+
+def play_of(axis: str, name: str, size: int) -> Callable[[], Any]:
+    """Return a learner's play of a size, which is timed; of units, computing and storing them."""
+    if axis == "units":
+        return lambda: store_units(size)
+    entry = LEARNERS[name]
+    if axis == "features":
+        return entry.play(*streams.sparse_data(EXAMPLES // 10, NONZEROS, size), TASKS).mistakes
+    if axis == "points":
+        learner, *stream = entry.play(*streams.dense_data(EXAMPLES // 100, FEATURES), TASKS)
+        etas = np.geomspace(0.001, 1.0, max(1, size // 10)).tolist()
+        points = [learner._replace(eta=eta, gamma=0.001 * k) for eta in etas for k in range(10)]
+        return lambda: list(play_points(points, *stream))
+    n, n_tasks = (size, TASKS) if axis == "examples" else (EXAMPLES, size)
+    return entry.play(*streams.dense_data(n, FEATURES), n_tasks).mistakes
+
+
+def store_units(count: int) -> None:
+    """Compute small units, each of which is stored."""
+    units = perceptrons(count, n_tasks=2, n_examples=10, n_features=3)
+    with tempfile.TemporaryDirectory() as folder:
+        run_units(units, Store(Path(folder)), load_option("parallel", "serial"), quiet=True)
 
 
 def measure(axis: str, name: str, size: int) -> dict[str, float | None]:
     """Return the seconds of a play, and this process's peak of memory."""
-    play = AXES[axis].play
-    play(name, AXES[axis].sizes[0])()  # compiles
-    call, count, began = play(name, size), 0, time.process_time()
+    play_of(axis, name, AXES[axis][1][0])()  # compiles
+    call, count, began = play_of(axis, name, size), 0, time.process_time()
     while count < 1 or time.process_time() - began < SHORTEST:  # the clock's steps are coarse
         call()
         count += 1
@@ -119,7 +96,7 @@ def measured(axis: str, name: str, size: int) -> dict[str, Any]:
 def scale(effort: Effort) -> Iterator[dict[str, Any]]:
     """Yield the seconds and the memory of plays by size; of those that did not end, the reason."""
     unknown = {"seconds": np.nan, "mib": np.nan, "ended": ""}
-    for axis, (sizes, names, _) in AXES.items():
+    for axis, (names, sizes) in AXES.items():
         for name in names:
             for size in sizes if effort.seconds else sizes[:1]:
                 print(f"{axis}: {name}, {size}", file=sys.stderr, flush=True)

@@ -1,14 +1,12 @@
-"""``python -m scripts.faults.command HARM WORD ...``: runs ``omtl WORD ...`` in the current folder.
+"""``python -m scripts.faults.command FILES WORD ...``: runs ``omtl WORD ...`` in this folder.
 
-HARM is JSON: ``most_bytes``, the largest file that the run may write; ``files``, the number of
-result files after which it is killed. A line says that the package is loaded.
+The run is killed before it writes another file of results than the first FILES; "all" lets it end.
+A line says that the package is loaded.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -38,10 +36,7 @@ def die_between_files(count: int) -> None:
 if __name__ == "__main__":
     # Who is begun in the background ignores Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    harm = json.loads(sys.argv[1])
-    if "most_bytes" in harm:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (harm["most_bytes"],) * 2)
-    if "files" in harm:
-        die_between_files(harm["files"])
+    if sys.argv[1] != "all":
+        die_between_files(int(sys.argv[1]))
     print("loaded", flush=True)
     raise SystemExit(main(sys.argv[2:]))

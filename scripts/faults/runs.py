@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from omtl.compute.store import FILE, Store
+from omtl.compute.store import Store
 from omtl.experiment.new_files import make_files
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
@@ -28,16 +28,6 @@ UNITS = 2 * REPEATS
 COMMAND = "scripts.faults.command"
 PATIENCE = 240.0
 """Seconds after which a run counts as hanging."""
-
-
-class BrokenError(Exception):
-    """Something that must hold after a fault does not."""
-
-
-def demand(holds: bool, what: str) -> None:
-    """Raise `BrokenError` if something does not hold."""
-    if not holds:
-        raise BrokenError(what)
 
 
 class Place:
@@ -53,7 +43,8 @@ class Place:
 
     def __init__(self, folder: Path, compiled: Path, home: Path | None = None) -> None:
         self.folder, self.home, self._compiled = folder, home or folder / "home", compiled
-        self._table, self._n_runs = folder / "experiments" / "mini" / "table1.yaml", 0
+        self.store = Store(self.home / "store")
+        self._table, self._log = folder / "experiments" / "mini" / "table1.yaml", Path()
         self.write_experiment()
 
     def write_experiment(self) -> None:
@@ -70,25 +61,24 @@ class Place:
         for path, change in changes.items():
             path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
 
-    def start(self, engine: str = "threads", address: str = "", **harm: int) -> Run:
-        """Begin the command that makes the table."""
-        words = ["table", TABLE, "--seed", "1", "--repeats", str(REPEATS), "--parallel", engine]
-        words += ["--address", address] if address else []
-        log = self.folder.with_name(f"{self.folder.name}-{self._n_runs}.log")
-        self._n_runs += 1
+    def start(self, engine: str = "threads", address: str = "", files: int | None = None) -> Run:
+        """Begin the command that makes the table; it is killed after so many files of results."""
+        words = ["table", TABLE, "--seed", "1", "--repeats", str(REPEATS), "--jobs", "2"]
+        words += ["--parallel", engine, *(["--address", address] if address else [])]
         own = {"OMTL_HOME": str(self.home), "OMTL_OWN": str(self.folder), "PYTHONPATH": str(ROOT)}
         own["NUMBA_CACHE_DIR"] = str(self._compiled)
-        with log.open("wb") as said, log.with_suffix(".out").open("wb") as printed:
+        log = self.folder.with_name(f"{self.folder.name}-{time.monotonic_ns()}.log")
+        with log.open("wb") as said:
             process = subprocess.Popen(
-                [sys.executable, "-m", COMMAND, json.dumps(harm), *words, "--jobs", "2"],
+                [sys.executable, "-m", COMMAND, "all" if files is None else str(files), *words],
                 **{"cwd": self.folder, "env": os.environ | own, "start_new_session": True},
-                **{"stdout": printed, "stderr": said},
+                **{"stdout": said, "stderr": subprocess.STDOUT},
             )
-        return Run(process, log, Store(self.home / "store"))
+        return Run(process, log, self.store)
 
     def stored(self) -> dict[bytes, bytes]:
         """Return the hashes of the intact units in the store by their keys."""
-        rows = list(Store(self.home / "store").rows())
+        rows = list(self.store.rows())
         for row in rows:
             row.result()
         return {row.key: row.sha256 for row in rows}
@@ -112,14 +102,14 @@ class Run:
     """A run that is under way, or has ended."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path, store: Store) -> None:
-        self._process, self._log, self._store = process, log, store
-        while self.is_alive() and not self.printed():
+        self.process, self._log, self._store = process, log, store
+        while self.is_alive() and not self.said():
             time.sleep(0.005)
         self._began = time.monotonic()
 
     def is_alive(self) -> bool:
         """Whether the run is under way."""
-        return self._process.poll() is None
+        return self.process.poll() is None
 
     def sleep_until(self, share: float) -> bool:
         """Wait until a share of all units is stored; return whether the run is still under way.
@@ -127,10 +117,8 @@ class Run:
         A share below zero is that of a second after the start.
         """
         while self.is_alive() and time.monotonic() < self._began + PATIENCE:
-            if share < 0.0 and time.monotonic() >= self._began - share:
-                break
-            path = self._store.folder / FILE
-            if share >= 0.0 and path.exists() and len(self._store.keys()) >= share * UNITS:
+            passed = time.monotonic() - self._began
+            if passed >= -share if share < 0.0 else len(self._store.keys()) >= share * UNITS:
                 break
             time.sleep(0.002)
         return self.is_alive()
@@ -138,35 +126,27 @@ class Run:
     def wait(self) -> int:
         """Return the status, or minus the number of a signal; a run that hangs is killed."""
         try:
-            return self._process.wait(PATIENCE)
+            return self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired as fault:
-            self._process.kill()
-            raise BrokenError(f"hangs: {self.said()!r}") from fault
+            self.process.kill()
+            raise AssertionError(f"hangs: {self.said()!r}") from fault
 
     def ends(self, *statuses: int, says: str = "") -> bool:
         """Demand that the run is done, or has one of these statuses and says so; return which."""
-        status = self.wait()
-        demand(status in (DONE, *statuses), f"status {status}: {self.said()}{self.printed()}")
-        demand("Traceback" not in self.said(), f"said {self.said()!r}")
-        demand(status <= DONE or any(part in self.said() for part in says.split("|")), self.said())
+        status, said = self.wait(), self.said()
+        assert status in (DONE, *statuses), f"status {status}: {said}"
+        assert "Traceback" not in said, f"said {said!r}"
+        assert status <= DONE or any(part in said for part in says.split("|")), said
         return status != DONE
 
-    def signal(self, number: int) -> None:
-        """Send the run a signal, unless it has ended."""
-        self._process.send_signal(number)
-
     def said(self) -> str:
-        """Return what the run has said on standard error."""
+        """Return what the run has printed."""
         return self._log.read_text(encoding="utf-8").strip()
-
-    def printed(self) -> str:
-        """Return the end of what the run has printed."""
-        return self._log.with_suffix(".out").read_text(encoding="utf-8")[-600:]
 
     def workers(self) -> list[int]:
         """Return the worker processes that the run has started."""
         with suppress(psutil.Error):
-            children = psutil.Process(self._process.pid).children()
+            children = psutil.Process(self.process.pid).children()
             alive = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
             return [one.pid for one in alive if "own_process" in " ".join(one.cmdline())]
         return []
@@ -179,45 +159,43 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start_dask(program: str, *words: str) -> subprocess.Popen[bytes]:
-    """Start a program of Dask."""
-    return subprocess.Popen(
-        [sys.executable, "-m", f"distributed.cli.{program}", *words, "--no-dashboard"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
 class DaskCluster:
     """A scheduler of Dask and workers with a thread each."""
 
     def __init__(self) -> None:
-        self.port = free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self._port = free_port()
+        self.address = f"tcp://127.0.0.1:{self._port}"
         self.workers: list[Any] = []
         self.begin()
 
+    def _start(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+        words += "--host", "127.0.0.1", "--no-dashboard"
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *words],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     def begin(self) -> None:
         """Start the scheduler."""
-        words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-show"]
-        self.scheduler = start_dask("dask_scheduler", *words)
+        self._scheduler = self._start("dask_scheduler", "--port", str(self._port), "--no-show")
 
     def join(self) -> None:
         """Start a worker."""
-        words = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", "60"]
-        self.workers.append(start_dask("dask_worker", self.address, *words))
+        words = ["--nthreads", "1", "--no-nanny", "--death-timeout", "60"]
+        self.workers.append(self._start("dask_worker", self.address, *words))
 
     def leave(self) -> None:
         """Kill the worker that has been there longest."""
-        if self.workers:
-            self.workers[0].kill()
-            self.workers.pop(0).wait()
+        worker = self.workers.pop(0)
+        worker.kill()
+        worker.wait()
 
     def fall(self) -> None:
         """Kill the scheduler, and the workers."""
-        self.scheduler.kill()
-        self.scheduler.wait()
+        self._scheduler.kill()
+        self._scheduler.wait()
         while self.workers:
             self.leave()
 
@@ -248,8 +226,7 @@ class RayCluster:
 
     def leave(self) -> None:
         """Kill the node that has been there longest."""
-        if self.workers:
-            self._cluster.remove_node(self.workers.pop(0), allow_graceful=False)
+        self._cluster.remove_node(self.workers.pop(0), allow_graceful=False)
 
     def fall(self) -> None:
         """Kill the head and all nodes."""
