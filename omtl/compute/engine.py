@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, KeysView, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -156,6 +156,33 @@ def _say_once(note: str) -> None:
     print(f"omtl: {note}", file=sys.stderr)
 
 
+def _seconds(
+    found: Iterable[tuple[Unit, Result | None]], hashes: dict[tuple[Any, ...], str]
+) -> dict[str, float]:
+    """Return how long units with a result took, by key, and note the hashes of their data.
+
+    Raises
+    ------
+    UserError
+        If units of one draw of a data set had different rows. Kinds of CPU are told apart, because
+        the last bits of scaled rows may depend on them.
+    """
+    seconds = {}
+    for unit, result in found:
+        if result is None:
+            continue
+        seconds[unit.key] = result.facts["seconds"]
+        draw = (unit.seed, unit.draw) if unit.dataset.is_synthetic else ()
+        data = (repr(unit.dataset), draw, result.facts["host"].get("cpu"))
+        if hashes.setdefault(data, here := result.facts["data_sha256"]) != here:
+            raise UserError(
+                f"dataset {unit.dataset.name}: load of {unit.dataset.loaded_by} did not return the "
+                "same rows for all units, which cannot be compared; let it draw by its argument "
+                "rng only (SYNTHETIC = True) and read only what FILES lists, then run again"
+            )
+    return seconds
+
+
 News = Callable[[KeysView[str]], str]
 """Of the keys of stored units, a line on what they have settled, or nothing."""
 
@@ -192,7 +219,9 @@ def run_units(
     """
     wanted = {unit.key: unit for unit in units}
     outcome = Outcome()
-    outcome.seconds = seconds = store.seconds(wanted.values())
+    hashes: dict[tuple[Any, ...], str] = {}
+    stored = zip(wanted.values(), store.load_each(wanted.values()), strict=True)
+    outcome.seconds = seconds = _seconds(stored, hashes)
     outcome.reused = len(seconds)
     left = {key: unit for key, unit in wanted.items() if key not in seconds}
     if is_dry():
@@ -217,13 +246,13 @@ def run_units(
             found = {key: end for key, end in ends.items() if isinstance(end, Result)}
             store.add([StoredRow.of(wanted[key], result) for key, result in found.items()])
             outcome.computed += len(found)
-            seconds |= {key: result.facts["seconds"] for key, result in found.items()}
+            seconds |= _seconds(((wanted[key], one) for key, one in found.items()), hashes)
             outcome.failed |= {key: end for key, end in ends.items() if isinstance(end, Failure)}
             for key in ends:
                 bar.done(wanted[key].name, seconds_left)
         if stop.is_set():
             raise KeyboardInterrupt
-    elsewhere = store.seconds(left.values())  # another run has stored them meanwhile
-    outcome.reused += len(elsewhere)
-    seconds |= elsewhere
+    elsewhere = zip(left.values(), store.load_each(left.values()), strict=True)
+    seconds |= _seconds(elsewhere, hashes)  # another run has stored them meanwhile
+    outcome.reused = len(seconds) - outcome.computed
     return outcome

@@ -205,11 +205,6 @@ class Store:
         """Return the results of those units that are stored intact, in order."""
         return [result for result in self.load_each(units) if result is not None]
 
-    def seconds(self, units: Collection[Unit]) -> dict[str, float]:
-        """Return how long those units took that are stored intact, by their keys."""
-        found = zip(units, self.load_each(units), strict=True)
-        return {unit.key: one.facts["seconds"] for unit, one in found if one is not None}
-
     def note_on(self, units: Collection[Unit]) -> str:
         """Return where some of the units were pulled from; empty if all were computed here."""
         rows = self._each("source", (bytes.fromhex(unit.key) for unit in units))

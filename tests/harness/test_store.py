@@ -20,7 +20,7 @@ from omtl.compute import engine
 from omtl.compute.store import FILE, Store, StoredRow, packed, unpacked
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Result, Unit
-from omtl.util.errors import WriteError
+from omtl.util.errors import UserError, WriteError
 
 FACTS = {"unit": {}, "data_sha256": "", "task_names": [], "seconds": 0.5, "host": {}}
 
@@ -46,6 +46,16 @@ def test_a_result_comes_back_as_it_was(store: Store) -> None:
         np.testing.assert_array_equal(loaded.arrays[name], array)
         assert loaded.arrays[name].dtype == array.dtype
     assert loaded.facts == json.loads(json.dumps(result.facts))
+
+
+def test_units_of_other_rows_are_told(store: Store, units: list[Unit]) -> None:
+    """A data set that gives other rows each time has no comparable numbers."""
+    result = compute(units[0])
+    store.remove([bytes.fromhex(units[0].key)])
+    other = Result(result.arrays, result.facts | {"data_sha256": "other"})
+    store.add([StoredRow.of(units[0], other)])
+    with pytest.raises(UserError, match="dataset random_walk: load of random_walk did not"):
+        engine.run_units(units, store, SERIAL, quiet=True)
 
 
 def change(store: Store, statement: str, *values: Any) -> None:
