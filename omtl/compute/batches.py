@@ -149,17 +149,20 @@ def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
 
 
 def handing_order(units: Sequence[Unit]) -> list[Unit]:
-    """Return units by data set, each loaded once; the first of each kind come before the others.
+    """Return units by data set, so that each is loaded once, and the first of each kind early.
 
-    The first of a kind compiles a learner. Learners differ from one to the next, so that workers
-    seldom compile the same code at the same time.
+    The first of a kind compiles a learner, before the others of its data set. Learners differ from
+    one to the next, so that workers seldom compile the same code at the same time. The first of all
+    on a data set loads it, while others are computed on the one before.
     """
-    seen: set[Kind] = set()
+    numbers = {name: n for n, name in enumerate(sorted({unit.dataset.name for unit in units}))}
+    seen: set[Kind | str] = set()
     places = []
     for unit in units:
-        kind = kind_of(unit)
-        places.append((unit.dataset.name, kind in seen))
-        seen.add(kind)
+        name, kind = unit.dataset.name, kind_of(unit)
+        begins = (numbers[name] - 1, 1) if name not in seen else (numbers[name], 0)
+        places.append(begins if kind not in seen else (numbers[name], 2))
+        seen |= {name, kind}
     order = sorted(range(len(units)), key=places.__getitem__)
     return [units[number] for number in order]
 
