@@ -12,11 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from omtl.util import paths
-
-paths.RESULTS = Path("results")  # of this folder, before anything else of the package asks
-
-from omtl.commands._main import main  # noqa: E402
+from omtl.commands._main import main
+from omtl.util.paths import RESULTS
 
 
 def die_between_files(count: int) -> None:
@@ -24,7 +21,7 @@ def die_between_files(count: int) -> None:
     move, moved = Path.replace, []
 
     def counting(path: Path, target: Any) -> Path:
-        if paths.RESULTS.absolute() in Path(target).absolute().parents:
+        if RESULTS in Path(target).absolute().parents:
             if len(moved) == count:
                 os.kill(os.getpid(), signal.SIGKILL)
             moved.append(target)
