@@ -80,24 +80,20 @@ def main() -> int:
     parser.add_argument("papers", nargs="*", help="default: all papers")
     parser.add_argument("--write", action="store_true", help="record the hashes")
     options = parser.parse_args()
-    recorded = pd.read_csv(RECORD, dtype=str)
-    known = set(recorded.itertuples(index=False, name=None))
-    found: list[dict[str, str]] = []
-    differing = 0
+    recorded = pd.read_csv(RECORD, dtype=str, keep_default_na=False)
+    known, found = recorded.to_dict("records"), []
     for kind, name, reading in asked(options.papers):
-        for row in compute(kind, name, reading):
-            found.append(row)
-            same = "recorded"
-            if not options.write:
-                same = "same" if tuple(row.values()) in known else "DIFFERENT"
-                differing += same == "DIFFERENT"
-            print(f"{name} {reading} {row['file']} {row['hash']} {same}", flush=True)
+        rows = compute(kind, name, reading)
+        found += rows
+        for row in rows:
+            same = "same" if row in known else "DIFFERENT"
+            print(*row.values(), "recorded" if options.write else same, flush=True)
         if options.write:
             others = recorded[~recorded["id"].isin(row["id"] for row in found)]
             pd.concat([others, pd.DataFrame(found)]).sort_values("id", kind="stable").to_csv(
                 RECORD, index=False, lineterminator="\n"
             )
-    return 1 if differing else 0
+    return int(not options.write and any(row not in known for row in found))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from omtl.experiment.config import load_option
 from omtl.kernel.grids import play_points
 from scripts.bench import streams
 from scripts.bench.ours import LEARNERS
-from scripts.bench.turns import Effort
+from scripts.bench.turns import Contender, Effort
 from scripts.bench.waits import perceptrons
 
 LEARNER_NAMES = ("PA", "ROM-PGD", "OSMTL-e", "DOM-I, ring")
@@ -72,11 +72,8 @@ def store_units(count: int) -> None:
 def measure(axis: str, name: str, size: int) -> dict[str, float | None]:
     """Return the seconds of a play, and this process's peak of memory."""
     play_of(axis, name, AXES[axis][1][0])()  # compiles
-    call, count, began = play_of(axis, name, size), 0, time.process_time()
-    while count < 1 or time.process_time() - began < SHORTEST:  # the clock's steps are coarse
-        call()
-        count += 1
-    return {"seconds": (time.process_time() - began) / count, "mib": peak_mib()}
+    play = Contender(name, 1, play_of(axis, name, size), clock=time.process_time)
+    return {"seconds": play.seconds_per_example(SHORTEST), "mib": peak_mib()}
 
 
 def measured(axis: str, name: str, size: int) -> dict[str, Any]:

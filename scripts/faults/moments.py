@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,13 @@ class Ground:
             self.cluster.join()
         return place.start(self.engine, self.cluster.address if self.cluster else "", files)
 
-    def moment(self) -> float:
-        """Return a moment for `Run.sleep_until`: one of the start, or when some units are done."""
-        return self.drawn.uniform(-0.5, 0.0) if self.drawn.random() < 0.2 else self.drawn.random()
+    def sleep(self, run: Run) -> bool:
+        """Wait for a moment of the start, or for some units; return whether the run is alive."""
+        if self.drawn.random() < 0.2:
+            time.sleep(self.drawn.uniform(0.0, 0.5))
+        else:
+            run.sleep_until(self.drawn.random())
+        return run.is_alive()
 
     def resume(self, place: Place) -> None:
         """Run again; all must be as if nothing had happened, and no unit computed twice."""
@@ -78,7 +82,7 @@ class Ground:
 def stop(ground: Ground, place: Place, number: int, status: int) -> bool:
     """Send the run a signal."""
     run = ground.start(place)
-    run.sleep_until(ground.moment())
+    ground.sleep(run)
     time.sleep(ground.drawn.uniform(0.0, 0.05))
     run.process.send_signal(number)
     run.ends(status, says=STOPPED)
@@ -119,19 +123,11 @@ def worker_dies(ground: Ground, place: Place) -> bool:
 def scheduler_dies(ground: Ground, place: Place) -> bool:
     """Kill the scheduler and all workers; the run says so, and a new scheduler goes on."""
     run = ground.start(place)
-    run.sleep_until(ground.moment())
+    ground.sleep(run)
     ground.cluster.fall()
     is_broken = run.ends(WRONG_USE, says="is gone; start it again|no cluster of")
     ground.cluster.begin()
     return is_broken
-
-
-@cache
-def can_mount() -> bool:
-    """Whether this process may mount a disk of its own."""
-    return not subprocess.run(
-        ["unshare", "--mount", "true"], check=False, capture_output=True
-    ).returncode
 
 
 def disk_fills_up(ground: Ground, place: Place) -> bool:
@@ -140,7 +136,8 @@ def disk_fills_up(ground: Ground, place: Place) -> bool:
     Without the right to mount one, files are limited in size.
     """
     sizes = [path.stat().st_size for path in ground.calm.folder.rglob("*") if path.is_file()]
-    if not can_mount():
+    may_mount = ["unshare", "--mount", "true"]
+    if subprocess.run(may_mount, check=False, capture_output=True).returncode:
         run = ground.start(place)
         most = (ground.drawn.randrange(4096, max(sizes)),) * 2
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, most)
@@ -191,7 +188,7 @@ def two_runs(ground: Ground, place: Place) -> bool:
     """Run the command twice at once on one store, and kill one of them."""
     other = ground.place("other", place.home)
     runs = [ground.start(each) for each in (place, other)]
-    is_broken = runs[0].sleep_until(ground.moment())
+    is_broken = ground.sleep(runs[0])
     if ground.drawn.random() < 0.5:
         runs[0].process.kill()
     runs[1].ends()

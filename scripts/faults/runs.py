@@ -105,23 +105,18 @@ class Run:
         self.process, self._log, self._store = process, log, store
         while self.is_alive() and not self.said():
             time.sleep(0.005)
-        self._began = time.monotonic()
 
     def is_alive(self) -> bool:
         """Whether the run is under way."""
         return self.process.poll() is None
 
-    def sleep_until(self, share: float) -> bool:
-        """Wait until a share of all units is stored; return whether the run is still under way.
-
-        A share below zero is that of a second after the start.
-        """
-        while self.is_alive() and time.monotonic() < self._began + PATIENCE:
-            passed = time.monotonic() - self._began
-            if passed >= -share if share < 0.0 else len(self._store.keys()) >= share * UNITS:
+    def sleep_until(self, share: float) -> None:
+        """Wait until a share of all units is stored, or the run has ended or hangs."""
+        until = time.monotonic() + PATIENCE
+        while self.is_alive() and len(self._store.keys()) < share * UNITS:
+            if time.monotonic() > until:
                 break
             time.sleep(0.002)
-        return self.is_alive()
 
     def wait(self) -> int:
         """Return the status, or minus the number of a signal; a run that hangs is killed."""
@@ -152,19 +147,10 @@ class Run:
         return []
 
 
-def free_port() -> int:
-    """Return a port of this machine on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class DaskCluster:
     """A scheduler of Dask and workers with a thread each."""
 
     def __init__(self) -> None:
-        self._port = free_port()
-        self.address = f"tcp://127.0.0.1:{self._port}"
         self.workers: list[Any] = []
         self.begin()
 
@@ -179,7 +165,11 @@ class DaskCluster:
 
     def begin(self) -> None:
         """Start the scheduler."""
-        self._scheduler = self._start("dask_scheduler", "--port", str(self._port), "--no-show")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        self._scheduler = self._start("dask_scheduler", "--port", str(port), "--no-show")
 
     def join(self) -> None:
         """Start a worker."""
