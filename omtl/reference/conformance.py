@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from importlib.util import module_from_spec
 from typing import Any
 
 import numpy as np
@@ -237,15 +239,31 @@ def a_grid_plays_as_its_points(learner: Any) -> str:
         given = examples_of(one.tasks), one.stream, one.shape
         for grid in points, sharing:
             for point, (trace, found) in zip(grid, play_points(grid, *given), strict=True):
-                alone, state = play(point, *given)
-                expected = alone._asdict() | findings(point, state)
+                alone, state = play(anew := _anew(point), *given)
+                expected = alone._asdict() | findings(anew, state)
                 for name, value in (trace._asdict() | found).items():
                     _demand(
                         np.array_equal(value, expected[name], equal_nan=True),
                         f"{name} of {point} differs when it is played in a grid: a step function "
-                        "must take every hyper-parameter on which its step depends",
+                        "must take every hyper-parameter on which its step depends, and the module "
+                        "keep nothing that depends on one",
                     )
     return ""
+
+
+def _anew(learner: Any) -> Any:
+    """Return a plain learner as if its module had played nothing before; a compiled one as it is.
+
+    So is one that is no name in a module's file.
+    """
+    kind, module = type(learner), sys.modules[type(learner).__module__]
+    spec: Any = module.__spec__
+    if is_compiled(learner) or vars(module).get(kind.__name__) is not kind or spec is None:
+        return learner
+    fresh, again = module_from_spec(spec), copy.copy(learner)
+    spec.loader.exec_module(fresh)
+    object.__setattr__(again, "__class__", getattr(fresh, kind.__name__))
+    return again
 
 
 def ties_are_mistakes(learner: Any) -> None:
