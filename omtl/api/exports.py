@@ -27,11 +27,11 @@ from omtl.tables import plan
 from omtl.tables.cells import as_rows, long_repeats, planned, with_numbers
 from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown
 from omtl.tables.notes import notes
-from omtl.tables.published_results import shown_path, source_of, stored_or_published
+from omtl.tables.published_results import source_of, stored_or_published
 from omtl.tables.request import Request
 from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
 from omtl.util.errors import UserError
-from omtl.util.paths import EXPERIMENTS, results_to_read
+from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path
 from omtl.util.result_files import as_csv, as_parquet, write_all
 from omtl.util.screen import plural
 

@@ -161,8 +161,7 @@ def print_json(content: Any) -> None:
 
 
 def tell_written(paths: Iterable[Any]) -> None:
-    """Print the files that were written, relative to the project's folder."""
-    from omtl.util.paths import ROOT
+    """Print the files that were written, relative to the working folder."""
+    from omtl.util.paths import shown_path
 
-    shown = [str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path) for path in paths]
-    print("written: " + " ".join(shown))
+    print("written: " + " ".join(map(shown_path, paths)))

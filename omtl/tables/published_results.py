@@ -39,7 +39,7 @@ from omtl.tables.scoring import NOTHING, scored
 from omtl.tables.verdict import judged, spread_tests
 from omtl.util.files import write_whole
 from omtl.util.host import host
-from omtl.util.paths import RESULTS, ROOT, results_to_read
+from omtl.util.paths import RESULTS, results_to_read, shown_path
 from omtl.util.result_files import as_csv, read_csv, rows_in, text_of, write_all, write_csv
 
 
@@ -410,11 +410,6 @@ def stored_or_published(
         if (published["n_repeats"] > 0).sum() > n_stored:
             return published, run
     return stored, None
-
-
-def shown_path(path: Path) -> str:
-    """Return a path for the reader, relative to the working folder if it is in there."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def source_of(run: PublishedRun | None) -> str:

@@ -48,6 +48,11 @@ def results_to_read(part: str = "reproduced") -> Path:
     return RESULTS if (RESULTS / part).exists() else SHIPPED / "results"
 
 
+def shown_path(path: Path) -> str:
+    """Return a path for the reader, relative to the working folder if it is in there."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
 def home_folder() -> Path:
     """Return the folder for what is kept between runs: data and finished units.
 
