@@ -1,4 +1,4 @@
-"""``python -m scripts.faults.command FILES WORD ...``: runs ``omtl WORD ...`` in this folder.
+"""``python scripts/faults/command.py FILES WORD ...``: runs ``omtl WORD ...`` in this folder.
 
 The run is killed before it writes another file of results than the first FILES; "all" lets it end.
 A line says that the package is loaded.

@@ -112,9 +112,9 @@ def worker_dies(ground: Ground, place: Place) -> bool:
     else:
         while run.is_alive() and not run.workers():
             time.sleep(0.005)
-        for worker in run.workers()[:1]:
-            with suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
+        # None is left where the run has ended, or the one that was there a moment ago.
+        with suppress(ProcessLookupError, IndexError):
+            os.kill(ground.drawn.choice(run.workers()), signal.SIGKILL)
     is_broken = run.is_alive()
     run.ends()
     return is_broken

@@ -25,7 +25,10 @@ from omtl.util.status import DONE
 TABLE = "mini-table1"
 REPEATS = 18
 UNITS = 2 * REPEATS
-COMMAND = "scripts.faults.command"
+COMMAND = Path(__file__).with_name("command.py")
+"""Run as a file, as users run `omtl`: Ctrl-C that falls into an `exec` of Python's own library, and
+is answered, ends ``python -m`` by the signal and not with the status."""
+
 PATIENCE = 240.0
 """Seconds after which a run counts as hanging."""
 
@@ -70,7 +73,7 @@ class Place:
         log = self.folder.with_name(f"{self.folder.name}-{time.monotonic_ns()}.log")
         with log.open("wb") as said:
             process = subprocess.Popen(
-                [sys.executable, "-m", COMMAND, "all" if files is None else str(files), *words],
+                [sys.executable, "-P", COMMAND, "all" if files is None else str(files), *words],
                 **{"cwd": self.folder, "env": os.environ | own, "start_new_session": True},
                 **{"stdout": said, "stderr": subprocess.STDOUT},
             )
