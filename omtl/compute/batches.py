@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections import Counter, deque
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
-from omtl.experiment.playing import compute
+from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.unit import Result, Unit
 from omtl.util.code import look_again
 from omtl.util.compile_cache import is_compiling
@@ -35,6 +36,9 @@ MOST = 256
 
 TURNS = 4
 """Minimum number of remaining batches for each worker, so that all end at about the same time."""
+
+LONG_LOAD = 1.0
+"""Seconds of loading data that are longer than waiting for a compiler, most of the time."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -123,27 +127,36 @@ def compute_batch(
     return ends
 
 
-Kind = tuple[str, str, str]
+Kind = tuple[str, ...]
 
 _BEGUN: set[Kind] = set()
 """Kinds of units whose code and data this process has, or is about to have."""
 
 
 def kind_of(unit: Unit) -> Kind:
-    """Return a unit's kind: what determines its code and data."""
-    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name
+    """Return a unit's kind: what determines its code and data.
+
+    Full networks have code of their own, as one vector is enough for all their nodes.
+    """
+    network = unit.network.topology if unit.network else ""
+    shape = network if network in ("", "full") else "other"
+    return unit.algorithm.learner, unit.protocol.module, unit.dataset.name, shape
 
 
 def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
     """Compute a unit here, or in another process if it would wait for a thread that compiles.
 
-    Only one thread of a process can compile at a time. Where there is no memory for another
-    process, it waits.
+    Only one thread of a process can compile at a time; data are loaded here meanwhile. It waits if
+    the other process would load them as long, or if there is no memory for one.
     """
     kind = kind_of(unit)
     if CAN_ISOLATE and kind not in _BEGUN and is_compiling():
-        with suppress(LostProcess):
-            return call_apart(compute_unit, unit, asked_by)
+        started = time.monotonic()
+        with suppress(Exception):  # which occurs again, and is described
+            load_prepared(unit.dataset, unit.seed, unit.draw, is_reduced=not unit.foreign)
+        if is_compiling() and time.monotonic() - started < LONG_LOAD:
+            with suppress(LostProcess):
+                return call_apart(compute_unit, unit, asked_by)
     _BEGUN.add(kind)
     return compute_unit(unit, asked_by)
 
@@ -152,17 +165,24 @@ def handing_order(units: Sequence[Unit]) -> list[Unit]:
     """Return units by data set, so that each is loaded once, and the first of each kind early.
 
     The first of a kind compiles a learner, before the others of its data set. Learners differ from
-    one to the next, so that workers seldom compile the same code at the same time. The first of all
-    on a data set loads it, while others are computed on the one before.
+    one to the next, and come again on another network when all have come, so that workers seldom
+    compile the same code at the same time. The first of all on a data set loads it, while others
+    are computed on the one before.
     """
     numbers = {name: n for n, name in enumerate(sorted({unit.dataset.name for unit in units}))}
-    seen: set[Kind | str] = set()
-    places = []
+    begun: set[int] = set()
+    shapes: dict[Kind, list[str]] = defaultdict(list)  # of networks, by learner and data set
+    places: list[tuple[int, ...]] = []
     for unit in units:
-        name, kind = unit.dataset.name, kind_of(unit)
-        begins = (numbers[name] - 1, 1) if name not in seen else (numbers[name], 0)
-        places.append(begins if kind not in seen else (numbers[name], 2))
-        seen |= {name, kind}
+        number, (*learner, shape) = numbers[unit.dataset.name], kind_of(unit)
+        known = shapes[*learner]
+        if number not in begun:
+            places.append((number - 1, 1))
+        else:
+            places.append((number, 2) if shape in known else (number, 0, len(known)))
+        begun.add(number)
+        if shape not in known:
+            known.append(shape)
     order = sorted(range(len(units)), key=places.__getitem__)
     return [units[number] for number in order]
 

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
@@ -58,8 +59,10 @@ def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: s
             raise UserError(f"{where}: options.{option}={value!r} must be {fault}")
 
 
-_LOADED: dict[str, PreparedData | UserError] = {}
-_LOADING = Lock()
+_LOADED: dict[str, Future[PreparedData]] = {}
+"""Data sets that are in memory, or being loaded, the most recently used last."""
+
+_LOADED_LOCK = Lock()
 
 ROOM = 2**28
 """Size of the cache of data sets, in bytes: more than any of the papers' tables needs."""
@@ -71,7 +74,8 @@ def load_prepared(
     """Return a data set prepared for learners; recently used ones stay in memory.
 
     If it is not reduced, it has all features, including those of a single example. An error is kept
-    too, so that it occurs once and not in each unit (`forget_faults`).
+    too, so that it occurs once and not in each unit (`forget_faults`). While one thread loads it,
+    others that want it wait.
 
     Raises
     ------
@@ -82,28 +86,38 @@ def load_prepared(
     code = code_version(dataset.fetcher.__name__)
     asked = [dataset.as_mapping(), dataset.files, code, *drawn, is_reduced]
     name = json.dumps(asked, sort_keys=True)
-    with _LOADING:
-        loaded = _LOADED.pop(name, None)
-        if loaded is None:
-            try:
-                loaded = _prepared(dataset, seed, draw, is_reduced)
-            except UserError as fault:
-                loaded = fault
-        _LOADED[name] = loaded  # most recently used
-        sizes = {key: getattr(one, "nbytes", 0) for key, one in _LOADED.items()}
-        for key in [*sizes][:-1]:
+    with _LOADED_LOCK:
+        known = _LOADED.pop(name, None)
+        loaded = known or Future[PreparedData]()
+        _LOADED[name] = loaded
+    if known is None:
+        try:
+            loaded.set_result(_prepared(dataset, seed, draw, is_reduced))
+        except BaseException as fault:
+            if not isinstance(fault, UserError):  # such as Ctrl-C
+                with _LOADED_LOCK:
+                    _LOADED.pop(name, None)
+            loaded.set_exception(fault)
+        _make_room()
+    return loaded.result()
+
+
+def _make_room() -> None:
+    """Forget those data sets that were not used for longest, if they are too large together."""
+    with _LOADED_LOCK:
+        ends = {name: one for name, one in _LOADED.items() if one.done()}
+        sizes = {name: 0 if one.exception() else one.result().nbytes for name, one in ends.items()}
+        for name in [*sizes][:-1]:
             if sum(sizes.values()) > ROOM:
-                del _LOADED[key], sizes[key]
-    if isinstance(loaded, UserError):
-        raise loaded
-    return loaded
+                del _LOADED[name], sizes[name]
 
 
 def forget_faults() -> None:
     """Let data sets that could not be loaded be tried again: the user may have helped."""
-    with _LOADING:
-        for name in [name for name, one in _LOADED.items() if isinstance(one, UserError)]:
-            del _LOADED[name]
+    with _LOADED_LOCK:
+        for name, one in [*_LOADED.items()]:
+            if one.done() and one.exception():
+                del _LOADED[name]
 
 
 def _prepared(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> PreparedData:
