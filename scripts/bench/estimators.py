@@ -44,15 +44,16 @@ def estimators(effort: Effort) -> Iterator[dict[str, Any]]:
 
 def one_by_one(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[Contender]:
     """Return `predict_one` and `learn_one`, and the same in river and Vowpal Wabbit."""
-    task, labels, rows = (np.arange(y.size) % n_tasks).tolist(), (y > 0.0).tolist(), as_dicts(X)
-    with_task = [{"task": k, **x} for k, x in zip(task, rows, strict=True)]
+    task, labels = (np.arange(y.size) % n_tasks).tolist(), (y > 0.0).tolist()
+    rows, of_river = list(X), as_dicts(X)
+    with_task = [{"task": k, **x} for k, x in zip(task, of_river, strict=True)]
 
     def begun() -> tuple[Any]:
         return (clone(model).begin(FEATURES, [False, True], range(n_tasks)),)
 
     def ours(begun: Any) -> int:
         wrong = 0
-        for x, label, k in zip(X, labels, task, strict=True):
+        for x, label, k in zip(rows, labels, task, strict=True):
             wrong += begun.predict_one(x, k) != label
             begun.learn_one(x, label, k)
         return wrong
@@ -60,7 +61,9 @@ def one_by_one(model: Any, n_tasks: int, X: np.ndarray, y: np.ndarray) -> list[C
     def adapted() -> tuple[MultiTask]:
         return (MultiTask(clone(model), tasks=tuple(range(n_tasks))),)
 
-    in_river, adapted_to_river = (partial(river_play, each, labels) for each in (rows, with_task))
+    in_river, adapted_to_river = (
+        partial(river_play, each, labels) for each in (of_river, with_task)
+    )
     return [
         Contender("ours", y.size, ours, begun),
         Contender("our river adapter", y.size, adapted_to_river, adapted),
