@@ -113,7 +113,8 @@ def search_grids(
     Raises
     ------
     UserError
-        If there is no such table or search, or the table uses a search itself.
+        If there is no such table or search, or the table uses a search itself or has no grid that
+        is large enough for one.
     """
     request = request_for(**given)
     cells = planned(table, request, plays=0)
@@ -121,7 +122,12 @@ def search_grids(
         raise UserError(
             f"{table} uses a search itself; name a table whose grids are played in full"
         )
-    rows = cost_of(cells, SearchSpec.named(measured), request)
+    search = SearchSpec.named(measured)
+    rows = cost_of(cells, search, request)
+    if rows.empty:
+        raise UserError(
+            f"{table} has no grid of {search.from_points} points or more, which {measured} searches"
+        )
     folder = folder_for(request.is_full(describe("table", table)), "search", apart=True)
     path = folder / f"{table}.csv"
     write_rows(path, rows)

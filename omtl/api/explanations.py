@@ -21,6 +21,7 @@ from omtl.tables.plan import descriptions
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request
+from omtl.util.errors import UserError
 from omtl.util.screen import say
 
 if TYPE_CHECKING:
@@ -109,7 +110,12 @@ def explain(
     """
     request, known = request_for(**given), _known_id(name)
     claims = _claims_by(known)
-    if cell.casefold() in claims or known in descriptions("figure"):
+    is_figure = known in descriptions("figure")
+    if is_figure and not claims:
+        raise UserError(
+            f"results/claims.csv has no claim of {known}; `omtl audit claims` adds the paper's"
+        )
+    if cell.casefold() in claims or is_figure:
         claim = claims[known_name(f"claim of {known}", cell, claims)]
         return Explanation(explain_claim(claim, request.reading))
     return Explanation(explain_cell(known, cell, request, full))

@@ -127,9 +127,10 @@ class Figure(DisplayedResult):
             **render(self.draw, of.id),
             "csv": as_csv(fold(figure_rows(of, self.panels, self.selection), FOLDED)),
         }
-        stem = by_reading(by_rule(of.id, self.selection, description.selection), of.reading.name)
+        of_rule = by_rule(of.id, self.selection, description.selection)
+        stem = by_reading(of_rule, of.reading.name)
         paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
-        of_claims = folder / f"{of.id}.claims.csv"
+        of_claims = folder / f"{of_rule}.claims.csv"
         if len(self.claims) or of_claims.exists():  # rows of an earlier run go
             write_rows(of_claims, self.claims, of.reading.name)
             paths.append(of_claims)

@@ -22,6 +22,8 @@ class Option(NamedTuple):
 
 def option(*names: str, **settings: Any) -> Option:
     """Return an argument of a command."""
+    if settings.get("nargs") == "*":
+        settings.setdefault("default", ())  # without one, argparse calls it required
     return Option(names, settings)
 
 
@@ -164,4 +166,4 @@ def tell_written(paths: Iterable[Any]) -> None:
     """Print the files that were written, relative to the working folder."""
     from omtl.util.paths import shown_path
 
-    print("written: " + " ".join(map(shown_path, paths)))
+    print("written: " + (" ".join(map(shown_path, paths)) or "nothing"))

@@ -22,6 +22,7 @@ from omtl.experiment.schema import check_names, read_file, refuse_twice
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
 from omtl.tables.plan import describe, descriptions, published, row_labels
+from omtl.util.errors import UserError
 
 if TYPE_CHECKING:
     from omtl.figures.numbers import ShownPanel
@@ -74,13 +75,18 @@ def decided_by(paper: str, name: str) -> list[Claim]:
 
 
 def check_claim(claim: Claim, where: str) -> None:
-    """Refuse a claim that names what its table or figure lacks.
+    """Refuse a claim that compares nothing, or names what its table or figure lacks.
 
     Raises
     ------
     UserError
         With the claim's place, `where`, and the closest known name.
     """
+    if bool(claim.table) == bool(claim.figure):
+        raise UserError(f"{where}: a claim is decided by either a table or a figure")
+    needed = ("panel", "at", "than") if claim.figure else ("dataset", "than")
+    if not claim.all or not all(getattr(part, key) for part in claim.all for key in needed):
+        raise UserError(f"{where}: all needs at least one part, each with {', '.join(needed)}")
     kind = "figure" if claim.figure else "table"
     check_names(where, (kind, [claim.decided_by], descriptions(kind)))
     if claim.figure:

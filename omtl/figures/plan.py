@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from omtl.compute import engine
 from omtl.experiment.descriptions import FigureDescription
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import check_names
+from omtl.experiment.schema import check_names, refuse_twice
 from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.figures.panels import PANEL_KINDS, check_kind
 from omtl.figures.panels.axes import PlannedLine, PlannedPanel
@@ -74,6 +74,9 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
             for protocol in panel.protocols or [description.protocol]
             for column, (read, patch) in columns.items()
         )
+        if len(panel.protocols) < 2 and not panel.across:
+            named = [f"{line.label} {line.description.title}".strip() for line in lines]
+            refuse_twice(f"panel {panel.label}, label of a line", named)
         for line in lines:
             said, grid = line.description, line.experiment.algorithm.grid
             named = [name for name in (said.parameter, said.by) if name]

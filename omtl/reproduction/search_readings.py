@@ -122,6 +122,7 @@ def search(
         The standard readings that are searched for.
     """
     description = describe("table", table)
+    begin = Reading.of(description.paper, request.reading).answers
     # Stand-in data are not to be brought close to what other data gave.
     columns = [column.published for column in description.columns if column.kind != "substitute"]
     asked = {
@@ -132,7 +133,6 @@ def search(
     trials = _Trials(table, asked, request, report)
     for column in columns:
         trials.attempt(column, {})
-    begin = Reading.of(description.paper, request.reading).answers
     found = {name: trials.descend(begin, name) for name in wanted}
     rng = generator(request.seed, of="readings", table=table)
     for _ in range(draws):

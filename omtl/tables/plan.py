@@ -71,7 +71,10 @@ def _completed(
     paper = path.parent.name
     for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
         refuse_other_name(path, key, getattr(description, key), due)
+    if description.repeats < 1:
+        raise UserError(f"{path}: repeats={description.repeats} must be a positive whole number")
     if isinstance(description, FigureDescription):
+        _check_figure(description, str(path))
         return description
     if description.baselines == "ours" and not any(row.ours for row in description.rows):
         ours = load_option("comparison", "beside_papers")["rows"]
@@ -107,6 +110,25 @@ def _check_table(table: TableDescription, where: str) -> None:
         ("column", columns, printed),
         ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
     )
+
+
+def _check_figure(figure: FigureDescription, where: str) -> None:
+    """Refuse a figure of two panels with one label, or with marks that its table lacks."""
+    refuse_twice(f"{where}, panel", [panel.label for panel in figure.panels])
+    if figure.columns < 1:
+        raise UserError(f"{where}: columns={figure.columns} must be a positive whole number")
+    lines = [line for panel in figure.panels for line in panel.lines]
+    scales = [line.scale for line in lines if line.scale]
+    check_names(where, ("scale", scales, ("linear", "log", "log1p")))
+    if figure.published:
+        table = describe("table", figure.published)
+        rows = [line.published for line in lines if line.published]
+        columns = [panel.published for panel in figure.panels if panel.published]
+        check_names(
+            where,
+            (f"row of {table.id}", rows, row_labels(table)),
+            (f"column of {table.id}", columns, [one.published for one in table.columns]),
+        )
 
 
 def known_readings() -> list[str]:

@@ -108,6 +108,17 @@ def test_end_to_end(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("golden")
+def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_path: Path) -> None:
+    """They replaced those of the figure's own rule."""
+    for rule, name in ((None, "tiny.claims.csv"), ("oracle_worst", "tiny.oracle_worst.claims.csv")):
+        asked = Request(repeats=2, selection=rule, parallel=SERIAL, store=store)
+        drawn = measured_figure(plan_figure("learning", READING), asked)
+        rows = [{"claim": "c", "reading": READING.name, "outcome": "holds"}]
+        drawn.__dict__["claims"] = pd.DataFrame(rows)
+        assert tmp_path / name in drawn.write(tmp_path)
+
+
+@pytest.mark.usefixtures("golden")
 def test_missing_data(store: Store) -> None:
     """A panel says what it misses and why; the lines and panels that can be drawn are."""
     planned = plan_figure("learning", READING)

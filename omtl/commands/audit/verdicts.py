@@ -14,6 +14,12 @@ def run(tables: Sequence[str]) -> None:
     """Write the files of published tables with the verdicts of the rule as it is."""
     from omtl.api.tables import judge_again
     from omtl.tables.plan import descriptions
+    from omtl.util.errors import UserError
 
-    for table in tables or descriptions("table"):
-        tell_written(judge_again(table))
+    judged = [judge_again(table) for table in tables or descriptions("table")]
+    if not any(judged):
+        raise UserError(
+            "results/reproduced has no such table; run `omtl table TABLE --repeats paper` first"
+        )
+    for paths in filter(None, judged):
+        tell_written(paths)
