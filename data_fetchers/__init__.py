@@ -7,7 +7,7 @@ modules are discovered, and imported when they are asked for, because they need 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -62,14 +62,6 @@ def _drawn() -> Mapping[str, DataSetModule]:
     return import_module(f"{__name__}.synthetic").DATA_SETS
 
 
-@lru_cache
-def _ours(name: str) -> DataSetModule | None:
-    """Return a data set of the package, or None."""
-    if name in _modules():
-        return cast(DataSetModule, import_module(f"{__name__}.{name}"))
-    return _drawn().get(name)
-
-
 def data_set(name: str) -> DataSetModule:
     """Return a data set, imported on first use.
 
@@ -83,8 +75,10 @@ def data_set(name: str) -> DataSetModule:
     UserError
         If there is no data set of this name, or it cannot be imported.
     """
-    if (one := _ours(name)) is not None:
-        return one
+    if name in _modules():
+        return cast(DataSetModule, import_module(f"{__name__}.{name}"))
+    if name in _drawn():
+        return _drawn()[name]
     if added_module(name) is not None:
         try:
             added = cast(DataSetModule, imported(name))
@@ -103,7 +97,7 @@ def options_of(one: DataSetModule) -> Callable[..., Any]:
     return getattr(one, "Options", one.load)
 
 
-def load(name: str, **options: Any) -> Tasks:
+def load(name: str, /, **options: Any) -> Tasks:
     """Download a data set's files if necessary, and turn them into tasks.
 
     Parameters
@@ -120,11 +114,7 @@ def load(name: str, **options: Any) -> Tasks:
     UserError
         If the name or an option is wrong.
     """
-    return load_module(data_set(name), options)
-
-
-def load_module(one: DataSetModule, options: Mapping[str, Any]) -> Tasks:
-    """Return the tasks of a data set's module, by options as in `load`."""
+    one = data_set(name)
     return one.load(one.Options(**options)) if hasattr(one, "Options") else one.load(**options)
 
 
@@ -133,22 +123,18 @@ def folder_of(one: DataSetModule) -> str:
     return getattr(one, "FOLDER", one.NAME)
 
 
-def fetch_all(
-    wanted: Iterable[str] | None = None, on_file: Callable[[Path], None] | None = None
-) -> list[Path]:
+def fetch_all(wanted: Iterable[str]) -> Iterator[Path]:
     """Download the files of several data sets; a missing one does not stop the others.
 
     Parameters
     ----------
-    wanted : iterable of str, optional
-        Names of data sets; default: all.
-    on_file : callable, optional
-        Called with each file's path as soon as the file is available.
+    wanted : iterable of str
+        Names of data sets.
 
-    Returns
-    -------
-    list of Path
-        The files, verified.
+    Yields
+    ------
+    Path
+        Each file, verified, as soon as it is available.
 
     Raises
     ------
@@ -159,19 +145,12 @@ def fetch_all(
     """
     from data_fetchers.fetch import DataMissing, fetch
 
-    sets = [data_set(name) for name in (data_set_names() if wanted is None else wanted)]
-    paths: list[Path] = []
     missing: list[str] = []
-    for one in sets:
+    for one in [data_set(name) for name in wanted]:
         for file in one.FILES:
             try:
-                path = fetch(folder_of(one), file)
+                yield fetch(folder_of(one), file)
             except DataMissing as fault:
                 missing.append(str(fault))
-            else:
-                paths.append(path)
-                if on_file is not None:
-                    on_file(path)
     if missing:
         raise DataMissing("\n".join(missing))
-    return paths

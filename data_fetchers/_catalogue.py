@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from data_fetchers.fetch import Archive, RemoteFile, fetch
+from data_fetchers.fetch import RemoteFile, fetch
 from omtl.util.bibliography import bibtex_entries
 from omtl.util.errors import UserError
 
@@ -35,9 +35,7 @@ def listed(name: str) -> tuple[RemoteFile, ...]:
             row["sha256"],
             int(row["bytes"]),
             tuple(
-                Archive(address, row["path"])
-                if address.endswith(".tar.gz")
-                else f"{address}/{quote(row['path'])}"
+                f"{address}{'#' if address.endswith('.tar.gz') else '/'}{quote(row['path'])}"
                 for address in addresses
             ),
         )

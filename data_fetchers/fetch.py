@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 from omtl.util.errors import UserError
 from omtl.util.paths import home_folder
@@ -54,25 +54,6 @@ class DataMissing(UserError):  # noqa: N818 - it reads as what is the matter
 
 
 @dataclass(frozen=True)
-class Archive:
-    """A file within a tar.gz archive.
-
-    Parameters
-    ----------
-    url : str
-        The archive's address.
-    member : str
-        The file's name in the archive.
-    """
-
-    url: str
-    member: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.url} ({self.member})"
-
-
-@dataclass(frozen=True)
 class RemoteFile:
     """A file of a data set, and its sources.
 
@@ -84,14 +65,15 @@ class RemoteFile:
         Hash of the raw (uncompressed) bytes, in lower-case hexadecimal.
     n_bytes : int
         Number of raw bytes.
-    sources : tuple of str or Archive
-        Where to try, in order: http(s) addresses that yield the raw bytes, or archives with them.
+    sources : tuple of str
+        Where to try, in order: http(s) addresses that yield the raw bytes, or of a tar.gz archive,
+        with ``#`` and the file's name in it.
     """
 
     path: str
     sha256: str
     n_bytes: int
-    sources: tuple[str | Archive, ...]
+    sources: tuple[str, ...]
 
 
 def local_path(dataset: str, file: RemoteFile, *, home: Path | None = None) -> Path:
@@ -170,10 +152,11 @@ def fetch(
 
 @dataclass(frozen=True)
 class _Place:
-    """A source to try, and whether its copy is gzipped."""
+    """A source to try, and whether its copy is gzipped, or an archive with this member."""
 
-    at: Path | str | Archive
+    at: Path | str
     gzipped: bool = False
+    member: str = ""
 
 
 def _relative(dataset: str, path: str) -> PurePosixPath:
@@ -223,7 +206,7 @@ def _places(
             else:
                 yield _Place(f"{mirror.rstrip('/')}/{quote(path)}", gzipped)
     for source in file.sources:
-        yield _Place(source)
+        yield _Place(source, member=unquote(urldefrag(source).fragment))
 
 
 def _store(place: _Place, file: RemoteFile, target: Path) -> None:
@@ -241,8 +224,8 @@ def _store(place: _Place, file: RemoteFile, target: Path) -> None:
         elif os.environ.get("OMTL_OFFLINE", "0") not in ("", "0"):
             raise SourceError("not tried, as OMTL_OFFLINE is set")
         else:
-            url = place.at.url if isinstance(place.at, Archive) else place.at
             packed, limit = Path(folder, "packed"), _limit(place, file)
+            url = urldefrag(place.at).url
             from data_fetchers._download import download  # requests load slowly
 
             resumed = download(url, packed, limit, file.path)
@@ -258,7 +241,7 @@ def _store(place: _Place, file: RemoteFile, target: Path) -> None:
 
 def _limit(place: _Place, file: RemoteFile) -> int:
     """Return the maximum number of bytes of a source as it is: plain, gzipped, or an archive."""
-    if isinstance(place.at, Archive):
+    if place.member:
         return MAX_ARCHIVE_BYTES
     # No sane gzip is twice its content; an endless header would be read for ever.
     return 2 * file.n_bytes + CHUNK if place.gzipped else file.n_bytes
@@ -283,8 +266,8 @@ def _raw_bytes(packed: Path, place: _Place, limit: int) -> Iterator[bytes]:
     try:
         with packed.open("rb") as stream:
             content: Any = stream
-            if isinstance(place.at, Archive):
-                content = _member(_Bounded(gzip.GzipFile(fileobj=stream), limit), place.at.member)
+            if place.member:
+                content = _member(_Bounded(gzip.GzipFile(fileobj=stream), limit), place.member)
             elif place.gzipped:
                 content = gzip.GzipFile(fileobj=_Bounded(stream, limit))
             while chunk := content.read(CHUNK):

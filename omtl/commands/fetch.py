@@ -13,6 +13,7 @@ OPTIONS = (option("names", nargs="*", metavar="NAME", help="a data set"),)
 
 def run(names: Sequence[str]) -> None:
     """Download files, verify them, and print their paths."""
-    from data_fetchers import fetch_all
+    from data_fetchers import data_set_names, fetch_all
 
-    fetch_all(names or None, on_file=lambda path: print(path, flush=True))
+    for path in fetch_all(names or data_set_names()):
+        print(path, flush=True)

@@ -24,13 +24,10 @@ def ring(n_nodes: int) -> list[tuple[int, int]]:
 def grid(n_nodes: int) -> list[tuple[int, int]]:
     """Return the edges of a rectangular grid, as square as the number of nodes allows."""
     rows = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
-    columns = n_nodes // rows
-    place = {(r, c): r * columns + c for r in range(rows) for c in range(columns)}
+    place = np.arange(n_nodes).reshape(rows, -1)
+    neighbours = ((place[:, :-1], place[:, 1:]), (place[:-1], place[1:]))
     return [
-        (node, place[r + dr, c + dc])
-        for (r, c), node in place.items()
-        for dr, dc in ((0, 1), (1, 0))
-        if (r + dr, c + dc) in place
+        (int(i), int(j)) for ends in neighbours for i, j in zip(*map(np.ravel, ends), strict=True)
     ]
 
 

@@ -164,7 +164,7 @@ def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
     if dataset.is_synthetic:
         drawn["rng"] = generator(seed, of="draw", dataset=dataset.name, draw=draw)
     try:
-        tasks = data_fetchers.load_module(module, options | drawn)
+        tasks = data_fetchers.load(dataset.loaded_by, **options, **drawn)
     except (TypeError, ValueError) as fault:
         raise UserError(
             f"dataset {dataset.name}: options {options} do not fit ({fault})"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from data_fetchers.fetch import Archive, RemoteFile
+from data_fetchers.fetch import RemoteFile
 from omtl.datasets import DataSet, load
 from omtl.experiment.specs import DataSetSpec
 from omtl.util.files import write_whole
@@ -111,9 +111,8 @@ def _parquet(data: DataSet) -> tuple[bytes, list[str]]:
 
 def _source_file(file: RemoteFile) -> dict[str, Any]:
     """Return one of the data set's source files."""
-    source = file.sources[0] if file.sources else None
-    url = source.url if isinstance(source, Archive) else source
-    where = f", in it {source.member}" if isinstance(source, Archive) else ""
+    url, _, member = (file.sources or ("",))[0].partition("#")
+    where = f", in it {member}" if member else ""
     return {
         "@type": "cr:FileObject",
         "@id": file.path,

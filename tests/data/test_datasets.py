@@ -17,7 +17,7 @@ from miniature import SMALL_WALK, small
 import data_fetchers
 import omtl
 from data_fetchers import landmine, mhc, options_of, sentiment
-from data_fetchers.fetch import Archive, DataMissing
+from data_fetchers.fetch import DataMissing
 from omtl.commands._main import main
 from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
@@ -158,10 +158,9 @@ def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> N
         assert file.n_bytes > 0
         assert file.sources
         for source in file.sources:
-            url = source.url if isinstance(source, Archive) else source
-            assert re.match(r"https?://", url)
-            if "raw.githubusercontent.com" in url:
-                assert re.match(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/", url)
+            assert re.match(r"https?://", source)
+            if "raw.githubusercontent.com" in source:
+                assert re.match(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/", source)
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:

@@ -11,7 +11,7 @@ from archive_server import BODY, Reply, Server, files_in, member, remote, tar
 
 from data_fetchers import _download
 from data_fetchers import fetch as fetching
-from data_fetchers.fetch import Archive, DataMissing, fetch
+from data_fetchers.fetch import DataMissing, fetch
 from omtl.util.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("plain_surroundings")
@@ -68,7 +68,7 @@ def test_only_the_member_is_read_from_an_archive(server: Server, tmp_path: Path)
         member("data/file.txt"),
         member("after", b"!"),
     )
-    file = remote(Archive(server.serve("/a.tar.gz", Reply(packed)), "data/file.txt"))
+    file = remote(f"{server.serve('/a.tar.gz', Reply(packed))}#data/file.txt")
     home = tmp_path / "some/deep/home"
     assert fetch("set", file, home=home).read_bytes() == BODY
     assert files_in(tmp_path) == ["some/deep/home/set/folder/file.txt"]
@@ -100,7 +100,7 @@ def test_a_bad_archive_is_refused(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bytes, why: str
 ) -> None:
     monkeypatch.setattr(fetching, "MAX_ARCHIVE_BYTES", 2_000_000)
-    file = remote(Archive(server.serve("/a.tar.gz", Reply(packed)), "file.txt"))
+    file = remote(f"{server.serve('/a.tar.gz', Reply(packed))}#file.txt")
     with pytest.raises(DataMissing, match=why):
         fetch("set", file, home=tmp_path)
     assert files_in(tmp_path) == []

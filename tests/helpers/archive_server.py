@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from data_fetchers import _download
-from data_fetchers.fetch import Archive, RemoteFile
+from data_fetchers.fetch import RemoteFile
 
 BODY = bytes(range(256)) * 512
 """More than one read's worth, and a different byte at every place of a page."""
@@ -117,9 +117,7 @@ def server() -> Iterator[Server]:
         server.shutdown()
 
 
-def remote(
-    *sources: str | Archive, body: bytes = BODY, path: str = "folder/file.txt"
-) -> RemoteFile:
+def remote(*sources: str, body: bytes = BODY, path: str = "folder/file.txt") -> RemoteFile:
     return RemoteFile(path, hashlib.sha256(body).hexdigest(), len(body), sources)
 
 
