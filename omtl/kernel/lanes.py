@@ -19,7 +19,7 @@ from numba import TypingError, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from omtl.kernel.inlining import compiled_as, inlined
+from omtl.kernel.inlining import compiled_as
 from omtl.kernel.rules import Example
 
 LANES = 8
@@ -218,27 +218,33 @@ def axpy_lanes(
     return Columns.signature(lanes, arrays, slots), generate
 
 
-def _from_column(some: Callable, lanes: int) -> Callable:
-    """Extend `some`, which handles one column per lane, to the columns from `p` on."""
-    rest = _from_column(some, lanes // 2) if lanes > 1 else inlined(lambda *_: None)
-
-    @inlined
-    def columns(table, x, p, n, slots, by_column):
-        arrays = table, x.rows.indices, x.rows.values, by_column
-        start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
-        while p + lanes <= n:
-            some(lanes, arrays, (start, stop, p, n), slots)
-            p += lanes
-        rest(table, x, p, n, slots, by_column)
-
-    return columns
-
-
 def _in_lanes(some: Callable) -> Callable:
-    from_column = _from_column(some, 32)
+    """Extend `some`, which handles one column per lane, to any number of columns.
+
+    They are in one function: each inlined one is compiled for itself too.
+    """
 
     def columns(table, x, n, slots, by_column):
-        from_column(table, x, 0, n, slots, by_column)
+        arrays = table, x.rows.indices, x.rows.values, by_column
+        start, stop, p = x.rows.indptr[x.i], x.rows.indptr[x.i + 1], 0
+        while p + 32 <= n:
+            some(32, arrays, (start, stop, p, n), slots)
+            p += 32
+        while p + 16 <= n:
+            some(16, arrays, (start, stop, p, n), slots)
+            p += 16
+        while p + 8 <= n:
+            some(8, arrays, (start, stop, p, n), slots)
+            p += 8
+        while p + 4 <= n:
+            some(4, arrays, (start, stop, p, n), slots)
+            p += 4
+        while p + 2 <= n:
+            some(2, arrays, (start, stop, p, n), slots)
+            p += 2
+        while p < n:
+            some(1, arrays, (start, stop, p, n), slots)
+            p += 1
 
     return columns
 
