@@ -86,12 +86,13 @@ def show_panel(
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)
-    pulled = request.store.note_on([unit for line in played for unit in line.units])
+    note = request.store.note_on([unit for line in played for unit in line.units])
+    pulled = [note] if note else []
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
     parts: list[Axes | HeatMap] = []
     if played:
         try:
-            parts = [with_note(part, pulled) for part in axes_of(panel, played)]
+            parts = [replace(p, notes=(*p.notes, *pulled)) for p in axes_of(panel, played)]
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return ShownPanel(
@@ -101,11 +102,6 @@ def show_panel(
         tuple(missing),
         panel.lines[0].experiment.repeats_are_of if panel.lines else "",
     )
-
-
-def with_note(part: Axes | HeatMap, note: str) -> Axes | HeatMap:
-    """Return a part with one more note, unless that is empty."""
-    return replace(part, notes=(*part.notes, note)) if note else part
 
 
 def show_figure(

@@ -37,8 +37,13 @@ def losses_under(tasks: Tasks, U: np.ndarray) -> np.ndarray:
     losses = np.empty(tasks.y.size)
     for k in range(U.shape[0]):
         mine = np.flatnonzero(tasks.task == k)
-        losses[mine] = np.maximum(0.0, 1.0 - tasks.y[mine] * (tasks.X[mine] @ U[k]))
+        losses[mine] = hinge_losses(tasks.X[mine], tasks.y[mine], U[k])
     return losses
+
+
+def hinge_losses(X: np.ndarray | sparse.csr_array, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return max(0, 1 − y w·x) of each example, shape (n_examples,)."""
+    return np.maximum(0.0, 1.0 - y * (X @ w))
 
 
 def least_losses(tasks: Tasks, ridge: float = SMALL) -> np.ndarray:
@@ -61,9 +66,7 @@ def least_losses(tasks: Tasks, ridge: float = SMALL) -> np.ndarray:
     for k in np.unique(tasks.task):
         mine = np.flatnonzero(tasks.task == k)
         X, y = in_their_span(tasks.X[mine]), tasks.y[mine]
-        square = ridge * (float(square_norms(X).mean()) or 1.0) * sparse.eye_array(X.shape[1])
-        w, _ = least_hinge(signed(X, y), square, np.zeros(X.shape[1]))
-        losses[mine] = np.maximum(0.0, 1.0 - y * (X @ w))
+        losses[mine] = hinge_losses(X, y, ridge_weights(X, y, ridge))
     return losses
 
 
@@ -175,15 +178,19 @@ def best_weights(tasks: Tasks, ridge: float = VANISHING) -> np.ndarray:
     """
     if not ridge > 0.0:
         raise UserError(f"ridge={ridge} must be positive, such as {VANISHING}")
-    square_norm = square_norms(tasks.X)
     U = np.empty((len(tasks.names), tasks.X.shape[1]))
     for k, name in enumerate(tasks.names):
         mine = np.flatnonzero(tasks.task == k)
         if mine.size == 0:
             raise UserError(f"{name} has no examples, so no weights are best for it")
-        square = ridge * (float(square_norm[mine].mean()) or 1.0) * sparse.eye_array(U.shape[1])
-        U[k], _ = least_hinge(signed(tasks.X[mine], tasks.y[mine]), square, np.zeros(U.shape[1]))
+        U[k] = ridge_weights(tasks.X[mine], tasks.y[mine], ridge)
     return U
+
+
+def ridge_weights(X: np.ndarray | sparse.csr_array, y: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the weights of one task with the least hinge loss + λ/2 ‖w‖² (`best_weights`)."""
+    square = ridge * (float(square_norms(X).mean()) or 1.0) * sparse.eye_array(X.shape[1])
+    return least_hinge(signed(X, y), square, np.zeros(X.shape[1]))[0]
 
 
 def best_within(

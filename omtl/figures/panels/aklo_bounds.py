@@ -15,7 +15,7 @@ from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine, Reference
 from omtl.figures.panels.bounds import Curves, bound_axes, largest_norm, solved
 from omtl.theory import aklo
-from omtl.theory.comparators import best_within
+from omtl.theory.comparators import best_within, hinge_losses
 from omtl.util.errors import UserError
 
 ERRORS = "errors"
@@ -160,4 +160,4 @@ def best_on_task(unit: Unit, k: int, radius: float) -> tuple[np.ndarray, np.ndar
     mine = stream.example[tasks.task[stream.example] == k]
     name = (setting.source.sha256, np.sort(mine).tobytes(), radius)
     w = solved(name, lambda: best_within(tasks.X[mine], tasks.y[mine], radius)[0])
-    return w, np.maximum(0.0, 1.0 - tasks.y[mine] * (tasks.X[mine] @ w))
+    return w, hinge_losses(tasks.X[mine], tasks.y[mine], w)

@@ -94,18 +94,13 @@ class PlayedLine(PlannedLine):
     rule: SelectionSpec
 
     @cached_property
-    def chosen(self) -> list[int]:
+    def chosen(self) -> np.ndarray:
         """The number of the point that the rule chooses, for each repeat."""
-        return select(self.results, self.experiment.points, self.rule).tolist()
-
-    @property
-    def at_chosen(self) -> list[tuple[Result, int]]:
-        """The result of each repeat, with the number of the point that was chosen for it."""
-        return list(zip(self.results, self.chosen, strict=True))
+        return select(self.results, self.experiment.points, self.rule)
 
     def over_repeats(self, of: Callable[[Result, int], Any]) -> np.ndarray:
         """Return what a function gives for each repeat, at the point that was chosen for it."""
-        return np.array([of(result, point) for result, point in self.at_chosen])
+        return np.array(list(map(of, self.results, self.chosen)))
 
     def drawn(self, x: Any, of: Callable[[Result, int], Any], worst: float | None = None) -> Curve:
         """Return the line of a function of each repeat and of the point chosen for it.
@@ -294,10 +289,3 @@ def axis_label(metric: Metric) -> str:
     """Return the label of an axis that shows a metric."""
     words = WORDS.get(metric.name, metric.name.replace("_", " "))
     return f"{words} ({metric.unit})" if metric.unit else words
-
-
-def number(metric: Metric, result: Result, point: int) -> float:
-    """Return the metric of a point over all tasks; its worst value if the play diverged."""
-    if result.arrays["diverged"][point] > 0:
-        return metric.worst
-    return metric.of(result.arrays, point, None)

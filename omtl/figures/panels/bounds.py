@@ -60,10 +60,7 @@ def bound_axes(
     warning : str
         Why nothing is proved of the line; empty if the theorem is about it.
     """
-    repeats = [
-        curves(unit, result, point)
-        for unit, (result, point) in zip(one.units, one.at_chosen, strict=True)
-    ]
+    repeats = list(map(curves, one.units, one.results, one.chosen))
     found = {label: np.array([repeat[label] for repeat in repeats]) for label in repeats[0]}
     lines = []
     for i, (label, values) in enumerate(found.items()):

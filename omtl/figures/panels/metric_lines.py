@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 
 from data_fetchers.fetch import DataMissing
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.unit import Result, Unit
+from omtl.experiment.unit import Unit
 from omtl.figures.panels.axes import (
     Axes,
     Curve,
@@ -19,12 +18,11 @@ from omtl.figures.panels.axes import (
     PlayedLine,
     Reference,
     line_of,
-    number,
     number_of,
     rounded,
 )
 from omtl.figures.panels.bounds import best_weights_of, drawn_weights
-from omtl.measures.metrics import METRICS, Metric
+from omtl.tables.scoring import numbers_at
 from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
@@ -35,8 +33,7 @@ def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
     In each repeat the number is that of the point of the grid that the rule chose.
     """
     asked = panel.description
-    metric = METRICS[asked.metric]
-    lines = joined_lines(played, lambda line: number_of(line.column), metric)
+    lines = joined_lines(played, lambda line: number_of(line.column), asked.metric)
     return [Axes(asked.across, lines, marks=panel.marks(played))]
 
 
@@ -50,15 +47,13 @@ def training_size(
     In each repeat the area is that of the point of the grid that the rule chose; where a play
     diverged it is that of the worst.
     """
-    lines = joined_lines(
-        played, lambda line: line.experiment.protocol.settings["n_train"], METRICS["auc"]
-    )
+    lines = joined_lines(played, lambda line: line.experiment.protocol.settings["n_train"], "auc")
     ticks = tuple(sorted({float(x) for line in lines for x in line.x}))
     return [Axes("training examples a task", lines, ticks=ticks, error_bars=True)]
 
 
 def joined_lines(
-    played: Sequence[PlayedLine], x_of: Callable[[PlannedLine], float], metric: Metric
+    played: Sequence[PlayedLine], x_of: Callable[[PlannedLine], float], metric: str
 ) -> tuple[Curve, ...]:
     """Return a metric's lines, each through all experiments of its label, each at its own x."""
     by_label: dict[str, dict[float, PlayedLine]] = {}
@@ -67,10 +62,10 @@ def joined_lines(
     return tuple(chosen_line(label, at, metric) for label, at in by_label.items())
 
 
-def chosen_line(label: str, at: dict[float, PlayedLine], metric: Metric) -> Curve:
+def chosen_line(label: str, at: dict[float, PlayedLine], metric: str) -> Curve:
     """Return the line of a metric at the points that the rule chose, for plays by their x."""
     at = dict(sorted(at.items()))
-    values = [one.over_repeats(partial(number, metric)) for one in at.values()]
+    values = [numbers_at(one.results, one.chosen, metric, one.rule) for one in at.values()]
     params = tuple(one.most_chosen for one in at.values())
     return line_of(label, list(at), np.transpose(values), params=params)
 
@@ -80,10 +75,10 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
 
     For each value of it the rule chooses among the points that have it.
     """
-    metric = METRICS[panel.metric or "error"]
     asked = one.description
     name = asked.parameter
-    at = one.experiment.algorithm.grid[name]
+    grid = one.experiment.algorithm.grid[name]
+    at = {value: one.among(one.having(name, value)) for value in grid}
     references = [Reference(float(x), text) for x, text in asked.marks.items()]
     notes: tuple[str, ...] = ()
     if asked.theory == "b_star":
@@ -94,9 +89,9 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
             notes = (f"no b*: {fault}",)
     return Axes(
         f"{asked.symbol or name} ({one.label})",
-        (chosen_line(one.label, {x: one.among(one.having(name, x)) for x in at}, metric),),
+        (chosen_line(one.label, at, panel.metric or "error"),),
         x_scale=asked.scale or "linear",
-        ticks=tuple(float(value) for value in at),
+        ticks=tuple(map(float, grid)),
         references=tuple(references),
         notes=notes,
     )
@@ -133,7 +128,6 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
     UserError
         If the grid has another hyper-parameter, so that there would be several numbers at each x.
     """
-    metric = METRICS[panel.metric] if panel.metric else None
     asked = one.description
     name, by = asked.parameter, asked.by
     grid, points = one.experiment.algorithm.grid, one.experiment.points
@@ -144,19 +138,17 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
             "the line's key by, or fix it in the panel's patch"
         )
 
-    def value(result: Result, point: int) -> float:
-        return number(metric, result, point) if metric else result.arrays["validation"][point]
+    def values_at(point: int) -> np.ndarray:
+        if not panel.metric:
+            return np.array([result.arrays["validation"][point] for result in one.results])
+        return numbers_at(one.results, np.full(len(one.results), point), panel.metric, one.rule)
 
     lines = []
     for other in grid[by] if by else [None]:
         mine = one.having(by, other) if by else list(range(len(points)))
-        values = np.array([[value(result, point) for point in mine] for result in one.results])
+        values = np.transpose([values_at(point) for point in mine])
         label = f"{asked.by_symbol or by} = {other:g}" if by else one.label
         at = [float(points[p][name]) for p in mine]
         lines.append(line_of(label, at, values, params=tuple(one.named(p) for p in mine)))
-    return Axes(
-        asked.symbol or name,
-        tuple(lines),
-        x_scale=asked.scale or "log",
-        title=one.label,
-    )
+    scale = asked.scale or "log"
+    return Axes(asked.symbol or name, tuple(lines), x_scale=scale, title=one.label)
