@@ -16,15 +16,7 @@ from markupsafe import Markup
 
 from omtl.compute.own_process import CAN_ISOLATE, call_apart
 from omtl.evidence.comparisons import number_text
-from omtl.site.audits import (
-    OUTCOME_MARKS,
-    OUTCOMES,
-    bounds,
-    claims_content,
-    evidence,
-    proofread,
-    readings,
-)
+from omtl.site import audits
 from omtl.site.board import board_content
 from omtl.site.catalogue import data_sets, learners, papers, totals
 from omtl.site.figures import figure_page
@@ -58,14 +50,6 @@ class Page(NamedTuple):
     shows: dict[str, Any]
 
 
-class Contents(NamedTuple):
-    """What all pages share, the pages, and what the script reads, by name."""
-
-    shared: dict[str, Any]
-    pages: list[Page]
-    data: dict[str, Any]
-
-
 def environment() -> Environment:
     """Return the templates' environment, with what all templates use."""
     made = Environment(
@@ -79,11 +63,11 @@ def environment() -> Environment:
     made.filters["words"] = lambda name: name.replace("_", " ")
     made.globals |= {
         "verdicts": ALL_VERDICTS,
-        "all_marks": MARKS | OUTCOME_MARKS,
+        "all_marks": MARKS | audits.OUTCOME_MARKS,
         "mark_of": mark_of,
         "legend_of_sure": LEGEND_OF_SURE,
         "meaning": MEANING,
-        "outcomes": OUTCOMES,
+        "outcomes": audits.OUTCOMES,
         "readings_of_all": SHOWN_READINGS,
         "readings_of_tables": SHOWN_OF_TABLES,
         "comment_of": comment_of,
@@ -100,7 +84,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
-    contents = site_contents(sources)
+    shared, shown, data = site_contents(sources)
     copied = {name: Path(__file__).with_name(name) for name in ASSETS}
 
     def offer(path: Path) -> str:
@@ -116,7 +100,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
         return f"{blob}/{path}" if repository else ""
 
-    names = {page.name for page in contents.pages}
+    names = {page.name for page in shown}
 
     def linked(name: str) -> Markup | str:
         """Return the name of a table or figure, as a link if there are results of it."""
@@ -125,11 +109,11 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
 
     made = environment()
     made.filters["linked"] = linked
-    made.globals |= contents.shared | {
+    made.globals |= shared | {
         "version": version("omtl"),
         "commit": at,
         "documentation": documentation,
-        "menu": [page for page in contents.pages if page.template == f"{page.name}.html"],
+        "menu": [page for page in shown if page.template == f"{page.name}.html"],
         "source_of": source_of,
         "offer": offer,
     }
@@ -137,13 +121,13 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
     made.globals |= {name: part for name, part in vars(parts).items() if callable(part)}
     base = made.get_template("base.html")
     done, search = {}, []
-    for name, title, template, shows in contents.pages:
+    for name, title, template, shows in shown:
         html = base.render(page=name, title=title, template=template, **shows)
         done[f"{name}.html"] = html
         main = html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0]
         text = Markup(main.replace("<", " <")).striptags()
         search.append({"to": f"{name}.html", "title": title, "text": text[:SEARCHED]})
-    data = contents.data | {"search": search + contents.data["search"]}
+    data["search"] = search + data["search"]
     return done | {f"data/{name}.js": as_data(name, each) for name, each in data.items()}, copied
 
 
@@ -156,19 +140,19 @@ def as_data(name: str, content: Any) -> str:
     return f"data({json.dumps(name)},{text});\n"
 
 
-def site_contents(sources: Sources) -> Contents:
-    """Return what the site shows of the files that it is made from."""
+def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[str, Any]]:
+    """Return what all pages share, the pages, and what the script reads, by name."""
     with ThreadPool(1) as beside:  # the board takes as long as a third of the tables
         board = beside.apply_async(call_apart if CAN_ISOLATE else call, (board_content, sources))
         tables = [table_page(name, sources) for name in sources.tables if sources.runs[name]]
         figures = [
             figure_page(name, sources) for name in sources.figures if len(sources.drawn[name])
         ]
-        ledger, audit, ranked = claims_content(sources), bounds(sources), board.get()
+        ledger, bounds, ranked = audits.claims(sources), audits.bounds(sources), board.get()
     for one in (*tables, *figures):
         one["claims"] = [claim for claim in ledger if claim["decided_by"] == one["id"]]
-        one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in audit)
-    questions = readings(sources)
+        one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in bounds)
+    questions = audits.readings(sources)
     views = [(table["id"], view) for table in tables for view in table["views"].values()]
     atlas = [row for _, view in views for row in view["atlas"]]
     each = {
@@ -183,13 +167,13 @@ def site_contents(sources: Sources) -> Contents:
         "atlas": ("Atlas", {"compared": atlas}),
         "gallery": ("Figures", {}),
         "claims": ("Claims", {"ledger": ledger}),
-        "proofread": ("Proofreading", proofread(sources)),
-        "theory": ("Theory", {"bounds": audit}),
+        "proofread": ("Proofreading", audits.proofread(sources)),
+        "theory": ("Theory", {"bounds": bounds}),
         "readings": ("Readings", {"readings": questions}),
         "board": ("Board", {"board": ranked}),
         "learners": ("Learners", {"learners": each["learner"]}),
         "data": ("Data sets", {"data_sets": each["data"]}),
-        "evidence": ("Evidence", evidence(sources)),
+        "evidence": ("Evidence", audits.evidence(sources)),
     }
     named = [(f"claims.html#{one['paper']}-{one['claim']}", one["sentence"]) for one in ledger]
     named += [
@@ -215,7 +199,7 @@ def site_contents(sources: Sources) -> Contents:
         "paper_names": {paper["id"]: paper["name"] for paper in each["paper"]},
         "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
     }
-    return Contents(shared, pages, data)
+    return shared, pages, data
 
 
 def build(output: Path, results: Path | None = None, documentation: str = "") -> Path:

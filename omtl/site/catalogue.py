@@ -18,7 +18,6 @@ from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.reference.transcriptions import transcriptions
 from omtl.site.sources import Sources
 from omtl.site.text import (
-    code,
     docstring_entries,
     inline,
     items,
@@ -73,9 +72,7 @@ def _learner(
         "text": prose(text.replace(cost[1], "") if cost else text),
         "cost": plain(cost[1]) if cost else "",
         "family": prose(inspect.getdoc(module) or ""),
-        "parameters": [
-            (n, k, code(t)) for n, k, t in docstring_entries(parts.get("Parameters", ""))
-        ],
+        "parameters": docstring_entries(parts.get("Parameters", "")),
         "labels": labels,
         "configs": specs,
         "notes": list(_notes(sorted(of_papers), labels, sources)),
@@ -159,9 +156,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "folder": data_fetchers.folder_of(module),
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
-        "options": [
-            (n, kind, code(t)) for n, kind, t in docstring_entries(of_load.get("Parameters", ""))
-        ],
+        "options": docstring_entries(of_load.get("Parameters", "")),
         "counts": total_counts(name),
         "configs": configs,
         "columns": columns,

@@ -12,6 +12,9 @@ const fill = (element, attributes, children) => {
 const html = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
+// How a line is drawn: in one of eight colours; a further line has the colour of another and other dashes.
+const look = (colour, names) => ({ class: `${names} d${Math.floor(colour / 8)}`, style: `--colour: var(--c${colour % 8})` });
+
 // A number as an axis label.
 function shown(value) {
   if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) {
@@ -112,7 +115,7 @@ function numberLine(cell, label) {
 
 // Lines with bands of a standard deviation; the pointer and the arrow keys read their numbers.
 // Returns the chart and the element that says what is read; `hide` shows or hides a line.
-function lineChart({ lines, looks = [[0, 0]], x: below, y: left, label, width = 640 }) {
+function lineChart({ lines, colours = [7], x: below, y: left, label, width = 640 }) {
   const drawn = lines.filter((line) => line.kind !== "published");
   const height = lines.length > 1 ? 300 : 190;
   const [xs, ys] = [drawn.flatMap((line) => line.x), drawn.flatMap((line) => line.y)];
@@ -129,9 +132,8 @@ function lineChart({ lines, looks = [[0, 0]], x: below, y: left, label, width = 
   const path = (points) => `M${points.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}`;
 
   const groups = lines.map((line, number) => {
-    const [colour, dash] = looks[number];
     const points = line.x.map((x, i) => [x, line.y[i]]);
-    const group = svg("g", { class: `line c${colour} d${dash} ${line.kind}` });
+    const group = svg("g", look(colours[number], `line ${line.kind}`));
     if (line.kind === "published") {
       group.append(...points.map(([x, y]) => svg("path", { d: `M${x === null ? across.end : across(x)} ${up(y)}l9 -5v10z` })));
       return group;
@@ -209,9 +211,8 @@ function panel(one) {
     const ends = played.map(([, line]) => `${line.label} ends at ${shown(line.y.at(-1))}`).join(", ");
     const { chart, readout, hide } = lineChart({ ...one, label: `${label}${ends}.` });
     const key = played.map(([number, line]) => {
-      const [colour, dash] = one.looks[number];
       const sample = svg("svg", { width: 22, height: 8, "aria-hidden": "true" }, svg("path", { class: "mean", d: "M1 4H21" }));
-      const button = html("button", { type: "button", class: `c${colour} d${dash} ${line.kind}`, "aria-pressed": "true" }, sample, line.label);
+      const button = html("button", { type: "button", ...look(one.colours[number], line.kind), "aria-pressed": "true" }, sample, line.label);
       button.addEventListener("click", () => hide(number, !toggle(button)));
       return html("li", {}, button);
     });

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,10 +12,6 @@ from omtl.figures.panels import y_label_of
 from omtl.site.sources import Sources
 from omtl.site.text import plain, slug
 from omtl.tables.published_results import ordered, reading_file
-
-PAGE_COLOURS = (5, 7, 4, 6, 3, 2, 1, 0)
-"""The style sheet's number for each colour of `omtl.figures.colours`; further lines differ by their
-dashes."""
 
 Curve = dict[str, Any]
 """A line of a chart: its label, kind (``run``, ``theory`` or ``published``), x, y and, where it has
@@ -56,8 +51,12 @@ def figure_page(name: str, sources: Sources) -> dict[str, Any]:
 
 
 def _chart(panel: Panel, rows: pd.DataFrame) -> dict[str, Any]:
-    """Return a pair of axes: its lines with their looks or its weights, its labels, its notes."""
+    """Return a pair of axes: its lines with their colours or its weights, its labels, its notes.
+
+    The colours are those of `omtl.figures.colours`, which the style sheet numbers alike.
+    """
     lines = curves_in(rows)
+    colours = colours_of([line["label"] for line in lines])
     weights = rows[rows["kind"] == "weight"].groupby("label", sort=False)["y"]
     return {
         "panel": panel.label,
@@ -66,7 +65,7 @@ def _chart(panel: Panel, rows: pd.DataFrame) -> dict[str, Any]:
         "x": next(filter(None, rows["x_label"]), ""),
         "y": y_label_of(panel),
         "lines": lines,
-        "looks": looks_of([line["label"] for line in lines]),
+        "colours": [colours[line["label"]] for line in lines],
         "names": ", ".join(line["label"] for line in lines if line["kind"] != "published"),
         "weights": [list(map(float, row)) for _, row in weights],
         "notes": list(rows.loc[rows["kind"].isin(("note", "reference")), "label"]),
@@ -86,13 +85,6 @@ def curves_in(rows: pd.DataFrame) -> list[Curve]:
             curve["std"] = list(line["y_std"].fillna(0.0))
         found.append(curve)
     return found
-
-
-def looks_of(labels: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the style sheet's colour and dash numbers of each line."""
-    found = colours_of(labels)
-    looks = [divmod(found[label], len(PAGE_COLOURS)) for label in labels]
-    return [(PAGE_COLOURS[colour], turn) for turn, colour in looks]
 
 
 def curves_by_cell(sources: Sources, table: str, reading: str) -> dict[tuple[str, str], Curve]:
