@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 from omtl.util.screen import plural
 
 NAMING = (str, bytes, bool, int, float, Decimal, date)
@@ -53,34 +53,6 @@ class ParsedTable:
     features: Sequence[str] | range
 
 
-def feature_columns(
-    names: Sequence[Any], label: Any, task: Any, features: Sequence[Any] | None
-) -> list[Any]:
-    """Return the columns of features: those that are asked for, or all but label and task.
-
-    Raises
-    ------
-    UserError
-        If a column is lacking, is there twice, or is asked for as two of label, task and feature.
-    """
-    if label == task:
-        raise UserError(f"column {label!r} cannot be both the label and the task")
-    there = Counter(names)
-    twice = [name for name, count in there.items() if count > 1]
-    if twice:
-        raise UserError(f"column {twice[0]!r} is there twice; rename one")
-    lacking = [name for name in (label, task, *(features or ())) if name not in there]
-    if lacking:
-        raise UserError(f"no column {lacking[0]!r}; there are {some([*map(str, names)])}")
-    said = [name for name in features or () if name in (label, task)]
-    if said:
-        raise UserError(f"column {said[0]!r} is the label or the task; leave it out of features")
-    used = list(features) if features else [name for name in names if name not in (label, task)]
-    if not used:
-        raise UserError("there is no column of features")
-    return used
-
-
 TIMES = "write times as numbers, such as days since the first"
 """What to do about a column of times."""
 
@@ -100,10 +72,29 @@ def parsed_frame(
     Parameters
     ----------
     frame : DataFrame
-    label, task, features
-        As of `feature_columns`.
+    label, task : str
+    features : sequence of str, optional
+        The columns of features; default: all but label and task.
+
+    Raises
+    ------
+    UserError
+        If a column is lacking, is there twice, is asked for as two of label, task and feature, or
+        has other values.
     """
-    used = feature_columns(list(frame), label, task, features)
+    if label == task:
+        raise UserError(f"column {label!r} cannot be both the label and the task")
+    if twice := repeated(frame.columns):
+        raise UserError(f"column {twice[0]!r} is there twice; rename one")
+    lacking = [name for name in (label, task, *(features or ())) if name not in frame]
+    if lacking:
+        raise UserError(f"no column {lacking[0]!r}; there are {some([*map(str, frame)])}")
+    said = [name for name in features or () if name in (label, task)]
+    if said:
+        raise UserError(f"column {said[0]!r} is the label or the task; leave it out of features")
+    used = list(features) if features else [name for name in frame if name not in (label, task)]
+    if not used:
+        raise UserError("there is no column of features")
     if frame.empty:
         raise UserError("it has no row")
     X = np.column_stack([_numbers(str(name), frame[name]) for name in used])
@@ -125,19 +116,11 @@ def _numbers(name: str, column: pd.Series) -> np.ndarray:
         todo = NESTED
     else:
         todo = TIMES if kind.startswith(("date", "time")) else VALUES
-    value = next(filter(_is_no_number, values), values.iloc[0])
+    first = pd.to_numeric(values.astype(str), errors="coerce").notna().argmin()
     raise UserError(
-        f"column {name!r} ({kind}) has {shortened(str(value))}, which is no number; {todo}, "
-        "or leave the column out of dataset.options.features"
+        f"column {name!r} ({kind}) has {shortened(str(values.iloc[first]))}, which is no number; "
+        f"{todo}, or leave the column out of dataset.options.features"
     )
-
-
-def _is_no_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return True
-    return False
 
 
 def text_of_tasks(what: str, column: np.ndarray | pd.Series) -> list[str]:
@@ -159,54 +142,39 @@ def text_of_tasks(what: str, column: np.ndarray | pd.Series) -> list[str]:
             f"{what} is of type {' and '.join(sorted(kind.__name__ for kind in kinds))}, which "
             "cannot name tasks; write text"
         )
-    return checked_names(what, [_text(value) for value in values])
+    names = []
+    for row, name in enumerate(map(_text, values), 1):
+        if not name:
+            raise UserError(f"row {row} has no {what}")
+        if "\0" in name:  # NumPy drops trailing NUL bytes
+            raise UserError(f"row {row} has a NUL byte in its {what}; take it out")
+        names.append(name)
+    return names
 
 
-def _text(value: Any) -> str | None:
-    if value is None:
-        return None
+def _text(value: Any) -> str:
+    """Return a task's name as text, or nothing if it is missing."""
+    if pd.isna(value):
+        return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, float):
-        if np.isnan(value):
-            return None
         return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
     return str(value)
 
 
-def checked_names(what: str, names: Sequence[str | None]) -> list[str]:
-    """Return the tasks' names, after checking that none is missing or has a NUL byte."""
-    named = []
-    for row, name in enumerate(names, 1):
-        if not name:
-            raise UserError(f"row {row} has no {what}")
-        if "\0" in name:  # NumPy drops trailing NUL bytes
-            raise UserError(f"row {row} has a NUL byte in its {what}; take it out")
-        named.append(name)
-    return named
-
-
-def table_notes(
-    X: np.ndarray | sparse.csr_array,
-    task: Sequence[str],
-    features: Sequence[str] | range,
-    names: Sequence[str],
-) -> Iterator[str]:
+def table_notes(table: ParsedTable, names: Sequence[str]) -> Iterator[str]:
     """Yield what a user should know of a table: its tasks, names that look alike, lost digits.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n_examples, n_features)
-    task : sequence of str
-        The task of each example.
-    features : sequence
-        The names or numbers of the features.
+    table : ParsedTable
     names : sequence of str
         The tasks in use.
     """
-    count = Counter(task)
+    X, count = table.X, Counter(table.task)
     counts = [count[name] for name in names]
     each = some([f"{name!r} {count[name]}" for name in names])
     sizes = " to ".join(dict.fromkeys(map(str, (min(counts), max(counts)))))
@@ -228,13 +196,15 @@ def table_notes(
     if large.size:
         yield (
             f"features have numbers of 2**53 or more, which lose digits as floats, so that some "
-            f"become equal: {some([str(features[j]) for j in large])}; leave them out if "
+            f"become equal: {some([str(table.features[j]) for j in large])}; leave them out if "
             "they are identifiers"
         )
 
 
-def uneven_scales(X: np.ndarray | sparse.csr_array, features: Sequence[str] | range) -> str:
-    """Return what to do about features of very different scales; nothing if there are none.
+def uneven_scales(
+    X: np.ndarray | sparse.csr_array, features: Sequence[str] | range
+) -> Iterator[str]:
+    """Yield what to do about features of very different scales, if there are any.
 
     The scale of a feature is the root mean square of its values other than 0.
     """
@@ -245,15 +215,14 @@ def uneven_scales(X: np.ndarray | sparse.csr_array, features: Sequence[str] | ra
     scale = np.sqrt(np.asarray(total).ravel() / np.maximum(count, 1))
     used = np.flatnonzero(scale)
     if not used.size:
-        return ""
+        return
     least, most = used[scale[used].argmin()], used[scale[used].argmax()]
-    if not scale[most] > UNEVEN * scale[least]:
-        return ""
-    return (
-        f"the feature {features[most]!r} is about {scale[most]:.3g} in size and "
-        f"{features[least]!r} about {scale[least]:.3g}; most learners then ignore the smaller "
-        "ones: set normalise to standard or minmax"
-    )
+    if scale[most] > UNEVEN * scale[least]:
+        yield (
+            f"the feature {features[most]!r} is about {scale[most]:.3g} in size and "
+            f"{features[least]!r} about {scale[least]:.3g}; most learners then ignore the smaller "
+            "ones: set normalise to standard or minmax"
+        )
 
 
 def some(names: Sequence[str]) -> str:

@@ -57,17 +57,12 @@ class TasksOfTable(Tasks):
         As in `Tasks`.
     notes : tuple of str
         Sentences about the table for its user.
-    uneven : str
-        Another one, unless features are scaled: that their scales differ much.
+    uneven : tuple of str
+        Another one, unless features are scaled, if their scales differ much.
     """
 
     notes: tuple[str, ...] = ()
-    uneven: str = ""
-
-
-def table_path(path: str) -> Path:
-    """Return a file's path; relative paths start in the user's own folder, or the current one."""
-    return (own_folder() or Path.cwd()) / Path(path).expanduser()
+    uneven: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=16)
@@ -84,7 +79,9 @@ def hashes(options: Mapping[str, Any]) -> dict[str, str]:
     UserError
         If the file does not exist or cannot be read.
     """
-    path = _path_of(options)
+    path = options.get("path")
+    if not isinstance(path, str) or not path:
+        raise UserError("table_file: dataset.options.path must name a file")
     try:
         found = _found(path)
         there = found.stat()
@@ -176,19 +173,13 @@ def load(options: Options) -> TasksOfTable:
     return _tasks(parsed, options)
 
 
-def _path_of(options: Mapping[str, Any]) -> str:
-    path = options.get("path")
-    if not isinstance(path, str) or not path:
-        raise UserError("table_file: dataset.options.path must name a file")
-    return path
-
-
 def _unreadable(path: str, fault: OSError) -> UserError:
     return UserError(f"{path}: cannot be read ({fault.strerror or fault})")
 
 
 def _found(path: str) -> Path:
-    found = table_path(path)
+    """Return a file's path; relative paths start in the user's own folder, or the current one."""
+    found = (own_folder() or Path.cwd()) / Path(path).expanduser()
     if not found.is_file():
         raise UserError(
             f"{path}: there is no such file in {found.parent}; correct dataset.options.path"
@@ -245,7 +236,14 @@ def _npz(path: Path, options: Options) -> ParsedTable:
     lacking = [name for name in ARRAYS if name not in there]
     if lacking:
         raise UserError(f"no array {lacking[0]!r}; there are {some(list(arrays))}")
-    X = arrays["X"] if "X" in arrays else _sparse(*(arrays[name] for name in OF_SPARSE))
+    if "X" in arrays:
+        X = arrays["X"]
+    else:
+        *parts, shape = (arrays[name] for name in OF_SPARSE)
+        try:
+            X = sound_rows(sparse.csr_array(tuple(parts), shape=tuple(shape.tolist())))
+        except (ValueError, TypeError, OverflowError) as fault:
+            raise UserError(f"its sparse X is malformed ({fault})") from fault
     y, tasks = arrays["y"], arrays["task"]
     if X.ndim != 2 or not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
         raise UserError(f"X must be a matrix of numbers, and is {X.dtype} of shape {X.shape}")
@@ -254,16 +252,6 @@ def _npz(path: Path, options: Options) -> ParsedTable:
             raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
     features = _feature_names(arrays, X.shape[1])
     return ParsedTable(X, y.tolist(), text_of_tasks("task", tasks), features)
-
-
-def _sparse(
-    values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: np.ndarray
-) -> sparse.csr_array:
-    """Return a sparse matrix of its arrays, which nobody has checked."""
-    try:
-        return sound_rows(sparse.csr_array((values, indices, indptr), shape=tuple(shape.tolist())))
-    except (ValueError, TypeError, OverflowError) as fault:
-        raise UserError(f"its sparse X is malformed ({fault})") from fault
 
 
 def _feature_names(arrays: Mapping[str, np.ndarray], n_features: int) -> Sequence[str] | range:
@@ -313,17 +301,22 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
             "square is; leave the row out, or fill it in"
         )
     y = _signs(path, parsed.label, options.labels)
-    names = checked_choices(path, "tasks", _asked(path, options.tasks), _in_order(parsed.task))
+    for name in options.tasks or ():
+        if not isinstance(name, str):  # YAML reads 007 as 7, and 1.10 as 1.1
+            raise UserError(
+                f"{path}: dataset.options.tasks has {name}, which is no text; quote each name, "
+                "written as in the file"
+            )
+    names = checked_choices(path, "tasks", options.tasks, _in_order(parsed.task))
     number = {name: k for k, name in enumerate(names)}
     task = np.array([number.get(name, -1) for name in parsed.task], dtype=np.int64)
     kept = np.flatnonzero(task >= 0)
     rows = X[kept] if isinstance(X, sparse.csr_array) else np.ascontiguousarray(X[kept])
-    notes = tuple(
-        f"{path}: {note}" for note in table_notes(parsed.X, parsed.task, parsed.features, names)
-    )
     rows = rows.astype(np.float64)
-    uneven = uneven_scales(rows, parsed.features)
-    uneven = f"{path}: {uneven}" if uneven else ""
+    notes, uneven = (
+        tuple(f"{path}: {note}" for note in found)
+        for found in (table_notes(parsed, names), uneven_scales(rows, parsed.features))
+    )
     table = TasksOfTable(rows, y[kept], task[kept], names, notes, uneven)
     for name, rows_of in zip(names, in_given_order(table), strict=True):
         labels = table.y[rows_of]
@@ -333,20 +326,6 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
                 "out, or set the option one_class to keep"
             )
     return table
-
-
-def _asked(path: str, tasks: Sequence[Any] | None) -> Sequence[str] | None:
-    """Return the names of the option ``tasks``, after checking that they are text.
-
-    YAML reads 007 as 7, and 1.10 as 1.1.
-    """
-    for name in tasks or ():
-        if not isinstance(name, str):
-            raise UserError(
-                f"{path}: dataset.options.tasks has {name}, which is no text; quote each name, "
-                "written as in the file"
-            )
-    return tasks
 
 
 def _in_order(task: Sequence[str]) -> list[str]:

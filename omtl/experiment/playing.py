@@ -146,8 +146,8 @@ def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
         tasks = load_prepared(dataset, seed=0, draw=0).tasks
     except UserError:  # whoever needs the data reports it
         return ()
-    uneven = "" if dataset.normalise in SCALES else getattr(tasks, "uneven", "")
-    return (*getattr(tasks, "notes", ()), *([uneven] if uneven else []))
+    uneven = () if dataset.normalise in SCALES else getattr(tasks, "uneven", ())
+    return (*getattr(tasks, "notes", ()), *uneven)
 
 
 def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
