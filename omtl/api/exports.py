@@ -16,6 +16,7 @@ from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import choose, read_yaml
+from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
@@ -188,7 +189,8 @@ def _figure(name: str, request: Request) -> Export:
 
 def _data_set(name: str, request: Request) -> Export:  # noqa: ARG001 - as for tables
     """Return the export of a data set."""
-    return croissant(name), name, "its examples, and their description in Croissant", "its files"
+    source = "a draw with seed 0" if DataSetSpec.named(name).is_synthetic else "its files"
+    return croissant(name), name, "its examples, and their description in Croissant", source
 
 
 def _nothing(command: str, request: Request, description: Description) -> UserError:

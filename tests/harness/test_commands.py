@@ -188,6 +188,11 @@ def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
 
 
+def test_an_exported_draw_is_not_said_to_be_from_files(tmp_path: Path) -> None:
+    ((said, _),) = exports.export(["random_walk"], tmp_path)
+    assert said.endswith("; from a draw with seed 0")
+
+
 def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
     """And says what brings it, as the extra `tables` is no part of the first installation."""
     words = ["export", "dom-table1", "--to", str(tmp_path)]
