@@ -199,10 +199,9 @@ def aside(i: int, n: int, on: Drawn) -> Transform:
 def draw_heat_map(part: HeatMap, on: Drawn) -> None:
     """Draw a matrix with its groups named and bounded; the colours end at the largest weight
     between two different rows and columns, as those on the diagonal would drown the others."""
-    n = part.mean.shape[0]
-    apart = part.mean[~np.eye(n, dtype=bool)]
-    most = float(apart.max())
-    image = on.imshow(part.mean, cmap=COLOURS, vmin=0.0, vmax=most, interpolation="nearest")
+    n, weights = len(part.lines), np.array([line.mean for line in part.lines])
+    most = float(weights[~np.eye(n, dtype=bool)].max())
+    image = on.imshow(weights, cmap=COLOURS, vmin=0.0, vmax=most, interpolation="nearest")
     on.set_title(part.title, pad=2.0 * SMALL)
     on.grid(False)
     ticks = [i for i in range(n) if i % 2 == 0]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
@@ -42,7 +41,7 @@ class ShownPanel:
 
     Parameters
     ----------
-    parts : tuple of Axes or HeatMap
+    parts : tuple of Axes
         Its axes, which share y; none where all its data are missing.
     missing : tuple of str
         What is missing, and why.
@@ -52,14 +51,14 @@ class ShownPanel:
 
     label: str
     title: str
-    parts: tuple[Axes | HeatMap, ...]
+    parts: tuple[Axes, ...]
     missing: tuple[str, ...] = ()
     repeats_are_of: str = ""
 
     @property
     def axes(self) -> list[Axes]:
-        """Those of the parts that have lines."""
-        return [part for part in self.parts if isinstance(part, Axes)]
+        """Those of the parts whose lines are drawn as such."""
+        return [part for part in self.parts if not isinstance(part, HeatMap)]
 
 
 def show_panel(
@@ -89,7 +88,7 @@ def show_panel(
     note = request.store.note_on([unit for line in played for unit in line.units])
     pulled = [note] if note else []
     missing = [f"{', '.join(dict.fromkeys(labels))}: {why}" for why, labels in lacking.items()]
-    parts: list[Axes | HeatMap] = []
+    parts: list[Axes] = []
     if played:
         try:
             parts = [replace(p, notes=(*p.notes, *pulled)) for p in axes_of(panel, played)]
@@ -134,24 +133,16 @@ def figure_rows(figure: PlannedFigure, shown: Sequence[ShownPanel], selection: s
     for panel in shown:
         place = common | {"panel": panel.label}
         for part in panel.parts:
-            rows = _weights(part) if isinstance(part, HeatMap) else _points(part)
             notes = ({"kind": "note", "label": note} for note in part.notes)
-            found += [place | {"part": part.title} | row for row in (*rows, *notes)]
+            found += [place | {"part": part.title} | row for row in (*_points(part), *notes)]
         found += [place | {"kind": "missing", "label": why} for why in panel.missing]
     texts = [{name: _as_text(row.get(name)) for name in COLUMNS} for row in found]
     return pd.DataFrame(texts, columns=COLUMNS)
 
 
-def _weights(part: HeatMap) -> Iterator[dict[str, Any]]:
-    common = {"kind": "weight", "x_label": part.x_label, "params": part.params}
-    for (i, j), mean in np.ndenumerate(part.mean):
-        numbers = {"x": j + 1, "y": mean, "y_std": part.std[i, j], "n_repeats": part.n_repeats}
-        yield common | {"label": f"{part.y_label} {i + 1}"} | numbers
-
-
 def _points(part: Axes) -> Iterator[dict[str, Any]]:
     for line in part.lines:
-        kind = "theory" if line.is_theory else "run"
+        kind = "weight" if isinstance(part, HeatMap) else "theory" if line.is_theory else "run"
         about = {"kind": kind, "label": line.label, "n_repeats": line.n_repeats}
         params = line.params * (line.x.size if len(line.params) == 1 else 1)
         for x, y, std, point in zip(line.x, line.mean, line.std, params, strict=True):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.schema import choose
-from omtl.figures.panels.axes import Axes, HeatMap, PlannedPanel, PlayedLine, axis_label
+from omtl.figures.panels.axes import Axes, PlannedPanel, PlayedLine, axis_label
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -100,7 +100,7 @@ def check_kind(panel: Panel) -> None:
         choose("metric", panel.metric, absolute if is_absolute else list(METRICS))
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes | HeatMap]:
+def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the axes of a panel, given what the store holds for its lines."""
     description = panel.description
     kind = PANEL_KINDS[description.kind]

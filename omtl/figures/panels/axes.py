@@ -216,39 +216,22 @@ class Axes:
     error_bars: bool = False
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """A matrix of weights between things, such as tasks, in groups.
+@dataclass(frozen=True, kw_only=True)
+class HeatMap(Axes):
+    """A matrix of weights between things, such as tasks, in groups; a line is a row of it.
+
+    The first of the notes is drawn too.
 
     Parameters
     ----------
-    title : str
-    x_label, y_label : str
-        What columns and rows are.
     unit : str
         What the weights are.
-    mean, std : ndarray of shape (n, n)
-        Mean and standard deviation over the repeats.
     groups : dict of str to int
         How many rows, and columns, belong to each group, in their order.
-    n_repeats : int
-        Number of repeats behind each weight.
-    params : str
-        The hyper-parameters, as text.
-    notes : tuple of str
-        Remarks on the numbers; the first is drawn too.
     """
 
-    title: str
-    x_label: str
-    y_label: str
     unit: str
-    mean: np.ndarray
-    std: np.ndarray
     groups: dict[str, int]
-    n_repeats: int
-    params: str = ""
-    notes: tuple[str, ...] = ()
 
 
 def number_of(column: str) -> float:

@@ -7,7 +7,7 @@ from scipy import linalg
 from sklearn.metrics import adjusted_rand_score
 
 from omtl.experiment.descriptions import Panel
-from omtl.figures.panels.axes import HeatMap, PlayedLine, mean_and_std, rounded
+from omtl.figures.panels.axes import HeatMap, PlayedLine, line_of
 from omtl.util.errors import UserError
 
 
@@ -30,7 +30,7 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")
     eta = one.over_repeats(lambda result, point: result.arrays["found_eta"][point])
-    n_repeats, n_tasks = eta.shape[:2]
+    n_tasks = eta.shape[1]
     if sum(groups.values()) != n_tasks:
         raise UserError(
             f"relationship: groups of {sum(groups.values())} tasks, but there are {n_tasks}"
@@ -43,18 +43,15 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
         seen["adjusted Rand index"] = np.array(
             [adjusted_rand_score(group, two_clusters(each)) for each in eta]
         )
-    mean, std = mean_and_std(eta)
-    seen_in_mean = float(adjusted_rand_score(group, two_clusters(mean)))
+    seen_in_mean = float(adjusted_rand_score(group, two_clusters(eta.mean(axis=0))))
+    numbers, params = 1 + np.arange(n_tasks), (one.most_chosen,)
     return HeatMap(
+        "learnt from task",
+        tuple(line_of(f"task {k}", numbers, eta[:, k - 1], params=params) for k in numbers),
+        "task",
         title=label,
-        x_label="learnt from task",
-        y_label="task",
         unit="mean weight η",
-        mean=rounded(mean).reshape(n_tasks, n_tasks),
-        std=rounded(std).reshape(n_tasks, n_tasks),
         groups=groups,
-        n_repeats=n_repeats,
-        params=one.most_chosen,
         notes=(
             "; ".join(f"{name} {mean_and_deviation(values)}" for name, values in seen.items()),
             f"adjusted Rand index of the mean η {seen_in_mean:.2f}",
