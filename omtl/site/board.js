@@ -87,7 +87,7 @@ function frontChart(points) {
 (async () => {
   const battles = await load("board");
   const { learners, grids, data: sets } = battles;
-  const form = document.querySelector(".board-filters");
+  const form = document.getElementById("subset");
   const table = document.getElementById("ranking").tBodies[0];
   const grid = document.getElementById("cells");
   const boxOf = (row) => row.querySelector("input");
@@ -145,14 +145,8 @@ function frontChart(points) {
     cell.append(button);
   }
 
-  const again = () => show(Object.fromEntries(new FormData(form)));
-  for (const box of all("input", table)) {
-    box.disabled = false;
-    box.addEventListener("change", again);
-  }
-  form.addEventListener("reset", () => setTimeout(() => {
-    for (const box of all("input", table)) box.checked = true;
-    again();
-  }));
-  asking(form, show);
+  for (const box of all("input", table)) box.disabled = false;
+  const again = asking(form, show);
+  table.addEventListener("change", again);
+  form.addEventListener("reset", () => setTimeout(again)); // after its fields and boxes
 })();

@@ -19,8 +19,7 @@ const waiting = new Map();
 const data = (name, content) => waiting.get(name).resolve(content);
 function load(name) {
   if (!waiting.has(name)) {
-    const one = {};
-    one.promise = new Promise((resolve, reject) => Object.assign(one, { resolve, reject }));
+    const one = Promise.withResolvers();
     waiting.set(name, one);
     const script = html("script", { src: `data/${name}.js` });
     script.addEventListener("error", () => one.reject(new Error(`data/${name}.js cannot be read`)));
@@ -218,18 +217,19 @@ function sorting() {
 }
 
 // A form whose fields the address may set (?paper=dom), and follows; `show` is called with their values.
+// Returns the function that calls it again.
 function asking(form, show) {
   const asked = new URLSearchParams(location.search);
   for (const field of form.elements) if (field.name && asked.has(field.name)) field.value = asked.get(field.name);
-  const given = () => Object.fromEntries(new FormData(form));
+  const again = () => show(Object.fromEntries(new FormData(form)));
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", () => {
-    const told = Object.entries(given()).filter(([, one]) => one);
-    address(`?${new URLSearchParams(told)}`);
-    show(given());
+    address(`?${new URLSearchParams([...new FormData(form)].filter(([, one]) => one))}`);
+    again();
   });
-  show(given());
+  again();
+  return again;
 }
 
 // Rows that a form asks for.
