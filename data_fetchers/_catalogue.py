@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from data_fetchers.fetch import RemoteFile, fetch
@@ -73,15 +73,24 @@ def catalogued(
     return name, licence, "".join(f"{by_key[key]}\n" for key in references), listed(name)
 
 
-def fetched(folder: str, files: Iterable[RemoteFile]) -> list[bytes]:
+def fetched(folder: str, files: Iterable[RemoteFile], pattern: str = "*") -> list[bytes]:
     """Return the contents of a data set's files, each downloaded if necessary.
+
+    Parameters
+    ----------
+    folder : str
+        The folder of the data set's files.
+    files : iterable of RemoteFile
+    pattern : str
+        The files to take, as of `pathlib.PurePath.match`; default: all.
 
     Raises
     ------
     DataMissing
         If a file is available nowhere.
     """
-    return [fetch(folder, file).read_bytes() for file in files]
+    wanted = [file for file in files if PurePosixPath(file.path).match(pattern)]
+    return [fetch(folder, file).read_bytes() for file in wanted]
 
 
 def check_counts(where: str, found: Mapping[str, int]) -> None:

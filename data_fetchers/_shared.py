@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from omtl.util.errors import UserError
 
 Choice = TypeVar("Choice")
 Line = TypeVar("Line")
+SomeTasks = TypeVar("SomeTasks", bound=Tasks)
 
 
 def checked_choices(
@@ -72,9 +74,9 @@ def read_lines(
     """
     found = []
     # Not splitlines: it also splits at characters that may occur within a line.
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+    for number, line in enumerate(io.StringIO(text, newline="\n"), start=first):
         try:
-            found.append(read(line))
+            found.append(read(line.removesuffix("\n")))
         except (ValueError, KeyError) as fault:
             raise UserError(f"{where}: line {number} is not {form}: {line[:60]!r}.") from fault
     return found
@@ -126,10 +128,9 @@ def joined_cells(
         If the numbers of examples and labels differ.
     """
     cells = [cell.ravel() for cell in labels.ravel()]
-    sizes = [cell.shape[0] for cell in examples]
-    if sizes != [len(cell) for cell in cells]:
+    if [cell.shape[0] for cell in examples] != [len(cell) for cell in cells]:
         raise ValueError(f"{of} has more {called} than {what}, or fewer")
-    return np.concatenate(cells), np.repeat(np.arange(len(sizes)), sizes)
+    return in_tasks(cells)
 
 
 def signed_labels(label: np.ndarray) -> np.ndarray:
@@ -148,16 +149,16 @@ def signed_labels(label: np.ndarray) -> np.ndarray:
 MEANS = ("all", "task")
 
 
-def in_tasks(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of all tasks, one task after the other, and the task of each."""
-    return np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+def in_tasks(values: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of all tasks, one task after the other, and the task of each."""
+    return np.concatenate(values), np.repeat(np.arange(len(values)), [*map(len, values)])
 
 
-def selected(tasks: Tasks, names: Sequence[str]) -> Tasks:
+def selected(tasks: SomeTasks, names: Sequence[str]) -> SomeTasks:
     """Return the tasks with these names, in this order."""
     own = dict(zip(tasks.names, in_given_order(tasks), strict=True))
     order, task = in_tasks([own[name] for name in names])
-    return Tasks(tasks.X[order], tasks.y[order], task, tuple(names))
+    return replace(tasks.taken(order), task=task, names=tuple(names))
 
 
 def sizes(tasks: Tasks, what: str = "examples", positive: str = "positive") -> dict[str, int]:
@@ -232,15 +233,13 @@ def above_mean(where: str, real: RealTasks, mean_of: str | None, n_tasks: int | 
     """
     if n_tasks is not None:
         checked_choices(where, "n_tasks", [n_tasks], range(1, len(real.names) + 1))
-    kept = np.flatnonzero(real.task < (n_tasks or len(real.names)))
-    parts = real.X[kept], real.y[kept], real.task[kept], real.names[:n_tasks]
+    kept = selected(real, real.names[:n_tasks])
     if mean_of is None:
-        return RealTasks(*parts)
+        return kept
     checked_choices(where, "above_mean_of", [mean_of], MEANS)
-    X, y, task, names = parts
     means = np.bincount(real.task, weights=real.y) / np.bincount(real.task)
-    mean = real.y.mean() if mean_of == "all" else means[task]
-    return Tasks(X, np.where(y > mean, 1.0, -1.0), task, names)
+    mean = real.y.mean() if mean_of == "all" else means[kept.task]
+    return Tasks(kept.X, np.where(kept.y > mean, 1.0, -1.0), kept.task, kept.names)
 
 
 Review = tuple[str | Mapping[str, int], float]
@@ -249,29 +248,12 @@ Review = tuple[str | Mapping[str, int], float]
 VALUES = ("count", "presence", "frequency", "tfidf")
 
 
-def canonical(X: sparse.csr_matrix) -> sparse.csr_array:
+def canonical(X: sparse.csr_matrix | sparse.csr_array) -> sparse.csr_array:
     """Return the rows with indices of 32 bits, ascending in each row."""
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     rows = sparse.csr_array((X.data, indices, indptr), shape=X.shape)
     rows.sort_indices()
     return rows
-
-
-def count_matrix(texts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
-    """Return the features of texts as a matrix, one column per feature, sorted by name.
-
-    Parameters
-    ----------
-    texts : sequence of mapping of str to int
-        The number of occurrences of each of a text's features.
-
-    Returns
-    -------
-    csr_array of shape (n_texts, n_features)
-    """
-    from sklearn.feature_extraction import DictVectorizer  # it loads slowly
-
-    return canonical(DictVectorizer(dtype=np.float64).fit_transform(texts))
 
 
 def weighted(where: str, counts: sparse.csr_array, value: str) -> sparse.csr_array:
@@ -310,9 +292,7 @@ def most_common(where: str, X: sparse.csr_array, n: int) -> sparse.csr_array:
     if n < 1:
         raise UserError(f"{where}: words={n} must be a positive number.")
     rows_with = np.bincount(X.indices, minlength=X.shape[1])
-    kept = sparse.csr_array(X[:, np.argsort(-rows_with, kind="stable")[:n]])
-    kept.sort_indices()
-    return kept
+    return canonical(X[:, np.argsort(-rows_with, kind="stable")[:n]])
 
 
 def components(where: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:
@@ -387,15 +367,6 @@ def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:
     )
 
 
-def n_words(feature: str) -> int:
-    """Return the number of words of a feature, 1 or 2.
-
-    A feature with a ``_`` is a bigram. A few dozen have more than one, from words with a ``_`` of
-    their own (``firmware_v3.0_20``); a unigram with a ``_`` is indistinguishable from a bigram.
-    """
-    return 2 if "_" in feature else 1
-
-
 def review_tasks(
     where: str,
     reviews: Mapping[str, Sequence[Review]],
@@ -403,6 +374,10 @@ def review_tasks(
     ngrams: int | Collection[int],
 ) -> Tasks:
     """Return the tasks of reviews, after checking how many there are.
+
+    Where a review's features are counted already, one with a ``_`` is a bigram. A few dozen have
+    more than one, from words with a ``_`` of their own (``firmware_v3.0_20``); a unigram with a
+    ``_`` is indistinguishable from a bigram.
 
     Parameters
     ----------
@@ -420,18 +395,19 @@ def review_tasks(
     UserError
         If there are other numbers of reviews than expected, or an option is wrong.
     """
+    from sklearn.feature_extraction import DictVectorizer  # it loads slowly
+
     given = [ngrams] if isinstance(ngrams, int) else ngrams
     lengths = checked_choices(where, "ngrams", given, (1, 2))
     counts = [
         count_ngrams(text, lengths)
         if isinstance(text, str)
-        else {name: n for name, n in text.items() if n_words(name) in lengths}
+        else {name: n for name, n in text.items() if 1 + ("_" in name) in lengths}
         for own in reviews.values()
         for text, _ in own
     ]
-    labels = np.array([label for own in reviews.values() for _, label in own])
-    task = np.repeat(np.arange(len(reviews)), [len(own) for own in reviews.values()])
-    X = weighted(where, count_matrix(counts), value)
-    tasks = Tasks(X, labels, task, tuple(reviews))
+    y, task = in_tasks([np.array([label for _, label in own]) for own in reviews.values()])
+    X = canonical(DictVectorizer(dtype=np.float64).fit_transform(counts))
+    tasks = Tasks(weighted(where, X, value), y, task, tuple(reviews))
     check_counts(where, sizes(tasks, "reviews"))
     return tasks

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import check_counts, checked_choices
+from data_fetchers._shared import check_counts, checked_choices, in_tasks
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
@@ -49,24 +49,7 @@ USERS = {"exactly": "eachmovie", "more": "eachmovie_others"}
 """Whether a task's user rated exactly 200 films or more, and the name of the draw of users."""
 
 
-@dataclass(frozen=True)
-class FilmRatings:
-    """The ratings of users.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_users, n_films), int8
-        Ratings, 1 to 6, or 0 if missing.
-    users, films : tuple of str
-        EachMovie's numbers of the rows and the columns.
-    """
-
-    score: np.ndarray
-    users: tuple[str, ...]
-    films: tuple[str, ...]
-
-
-def parse(content: bytes) -> FilmRatings:
+def parse(content: bytes) -> pd.DataFrame:
     """Read a matrix of ratings.
 
     Parameters
@@ -74,6 +57,12 @@ def parse(content: bytes) -> FilmRatings:
     content : bytes
         The R file: one matrix with the users' numbers as row names and the films' as column names,
         NA for missing ratings.
+
+    Returns
+    -------
+    DataFrame of int8
+        Ratings, 1 to 6, or 0 if missing: a row for each user, a column for each film, both called
+        by EachMovie's numbers.
 
     Raises
     ------
@@ -89,7 +78,7 @@ def parse(content: bytes) -> FilmRatings:
         ) from fault
     try:
         (matrix,) = rdata.read_rda(io.BytesIO(content)).values()
-        of_users, of_films = (matrix.coords[axis].values.tolist() for axis in matrix.dims)
+        users, films = (matrix.coords[axis].values.tolist() for axis in matrix.dims)
         score = np.nan_to_num(np.asarray(matrix.values, dtype=np.float64))
     except (AttributeError, EOFError, KeyError, NotImplementedError, ValueError) as fault:
         raise UserError(
@@ -97,10 +86,10 @@ def parse(content: bytes) -> FilmRatings:
         ) from fault
     if not np.isin(score, np.arange(HIGHEST + 1)).all():
         raise UserError(f"{NAME}: a rating is none of 1 to {HIGHEST}.")
-    return FilmRatings(score.astype(np.int8), tuple(of_users), tuple(of_films))
+    return pd.DataFrame(score.astype(np.int8), users, films)
 
 
-def joined_ratings(parts: Sequence[FilmRatings]) -> FilmRatings:
+def joined_ratings(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Combine the ratings of several matrices of the same users and films.
 
     Raises
@@ -109,12 +98,11 @@ def joined_ratings(parts: Sequence[FilmRatings]) -> FilmRatings:
         The users or films differ, or a rating is in two of the matrices.
     """
     first = parts[0]
-    if any((part.users, part.films) != (first.users, first.films) for part in parts):
+    if not all(part.axes[k].equals(first.axes[k]) for part in parts for k in (0, 1)):
         raise UserError(f"{NAME}: the files are not of the same users and films.")
-    if np.any(np.sum([part.score > 0 for part in parts], axis=0) > 1):
+    if np.any(np.count_nonzero(parts, axis=0) > 1):
         raise UserError(f"{NAME}: a rating is in two of the files.")
-    score = np.stack([part.score for part in parts]).sum(axis=0, dtype=np.int8)
-    return FilmRatings(score, first.users, first.films)
+    return pd.DataFrame(np.sum(parts, axis=0, dtype=np.int8), first.index, first.columns)
 
 
 def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
@@ -189,7 +177,7 @@ def load(
     ratings = joined_ratings(parts)
     check_counts(NAME, _counts(ratings, parts))
 
-    score = ratings.score
+    score = ratings.to_numpy()
     n_rated = np.count_nonzero(score, axis=1)
     pool = np.flatnonzero(n_rated == RATED if users == "exactly" else n_rated > RATED)
     rng = generator(sample_seed, of="users", dataset=USERS[users])
@@ -200,25 +188,26 @@ def load(
     ]
     others = np.setdiff1d(np.flatnonzero(n_rated >= RATED), raters)
     likes = [liked(score[user, own], like_from) for user, own in zip(raters, films, strict=True)]
+    film, task = in_tasks(films)
     return Tasks(
-        _values(score[others], features, like_from).T[np.concatenate(films)],
+        _values(score[others], features, like_from).T[film],
         np.where(np.concatenate(likes), 1.0, -1.0),
-        np.repeat(np.arange(N_USERS), RATED),
-        tuple(f"user {ratings.users[user]}" for user in raters),
+        task,
+        tuple(f"user {user}" for user in ratings.index[raters]),
     )
 
 
-def _counts(ratings: FilmRatings, parts: Sequence[FilmRatings]) -> dict[str, int]:
-    n_rated = np.count_nonzero(ratings.score, axis=1)
+def _counts(ratings: pd.DataFrame, parts: Sequence[pd.DataFrame]) -> dict[str, int]:
+    n_rated = np.count_nonzero(ratings, axis=1)
     counts = {
-        "users": len(ratings.users),
-        "films": len(ratings.films),
+        "users": len(ratings.index),
+        "films": len(ratings.columns),
         "ratings": int(n_rated.sum()),
         f"users with {RATED} ratings": int(np.sum(n_rated == RATED)),
         f"users with {RATED} ratings or more": int(np.sum(n_rated >= RATED)),
     }
     for file, part in zip(FILES, parts, strict=True):
-        counts[f"ratings in {file.path}"] = int(np.count_nonzero(part.score))
+        counts[f"ratings in {file.path}"] = int(np.count_nonzero(part))
     for score in range(1, HIGHEST + 1):
-        counts[f"ratings of {score}"] = int(np.sum(ratings.score == score))
+        counts[f"ratings of {score}"] = int(np.count_nonzero(ratings == score))
     return counts

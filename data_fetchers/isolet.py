@@ -103,13 +103,10 @@ def load(
 
     parsed = [parse(content) for content in fetched(NAME, FILES)]
     for group, (X, label) in zip(GROUPS, parsed, strict=True):
-        found = {f"{group}: features": X.shape[1]}
-        for letter, count in zip(LETTERS, np.bincount(label, minlength=27)[1:], strict=True):
-            found[f"{group}: {letter}"] = int(count)
-        check_counts(NAME, found)
+        found = {f"{group}: {letter}": np.sum(label == k) for k, letter in enumerate(LETTERS, 1)}
+        check_counts(NAME, {f"{group}: features": X.shape[1]} | found)
 
-    whole_X, whole_label = (np.concatenate(parts) for parts in zip(*parsed, strict=True))
-    group_of = np.repeat(np.arange(len(GROUPS)), [len(label) for _, label in parsed])
+    whole_label, group_of = in_tasks([label for _, label in parsed])
     is_spoken = np.isin(whole_label, [LETTERS.index(letter) + 1 for letter in spoken])
     rows = [np.flatnonzero(is_spoken & (group_of == GROUPS.index(name))) for name in names]
     if letters_each is not None:
@@ -121,7 +118,7 @@ def load(
         drawn = [rng.permutation(known)[:letters_each] for known in of_each]
         rows = [own[np.isin(whole_label[own], kept)] for own, kept in zip(rows, drawn, strict=True)]
     order, task = in_tasks(rows)
-    X = whole_X[order]
+    X = np.concatenate([X for X, _ in parsed])[order]
     if components is not None:
         X = on_components(NAME, X, components)
     return Classes(X, whole_label[order], task, names)

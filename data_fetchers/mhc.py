@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import check_counts, checked_choices, read_lines
+from data_fetchers._shared import check_counts, checked_choices, in_tasks, read_lines
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -137,22 +137,19 @@ def load(
 
     measured = parse(fetched(NAME, FILES)[0].decode("ascii").replace("\r\n", "\n"))
     check_counts(NAME, _counts(measured))
-    known = tuple(dict.fromkeys(allele for allele, _, _ in measured))
-    names = checked_choices(NAME, "alleles", alleles, known)
-    own: dict[str, list[Measurement]] = {name: [] for name in names}
-    for each in measured:
-        if each[0] in own and len(each[1]) in kept:
-            own[each[0]].append(each)
-    for name in names:
-        if not own[name]:
+    allele, peptides, ic50 = map(np.array, zip(*measured, strict=True))
+    names = checked_choices(NAME, "alleles", alleles, tuple(dict.fromkeys(allele.tolist())))
+    is_kept = np.isin(np.char.str_len(peptides), kept)
+    rows = [np.flatnonzero(is_kept & (allele == name)) for name in names]
+    for name, own in zip(names, rows, strict=True):
+        if not own.size:
             raise UserError(
                 f"{NAME}: the allele {name} has no peptides of {', '.join(map(str, kept))} "
                 "residues: choose other lengths, or leave it out."
             )
-    task = np.repeat(np.arange(len(names)), [len(own[name]) for name in names])
-    _, peptides, ic50 = zip(*(each for name in names for each in own[name]), strict=True)
-    y = np.where(np.array(ic50) < threshold_nm, 1.0, -1.0)
-    return Tasks(bigrams(peptides, value), y, task, names)
+    order, task = in_tasks(rows)
+    y = np.where(ic50[order] < threshold_nm, 1.0, -1.0)
+    return Tasks(bigrams(peptides[order].tolist(), value), y, task, names)
 
 
 def _counts(measured: Sequence[Measurement]) -> dict[str, int]:

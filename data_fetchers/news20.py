@@ -143,26 +143,20 @@ def load(
 
     X, label = parse(bz2.decompress(fetched(NAME, FILES)[0]))
     found = {"messages": X.shape[0], "words": X.shape[1], "nonzeros": X.nnz}
-    for name, count in zip(NEWSGROUPS, np.bincount(label)[1:], strict=False):
-        found[f"messages of {name}"] = int(count)
+    found |= {f"messages of {name}": np.sum(label == k) for k, name in enumerate(NEWSGROUPS, 1)}
     check_counts(NAME, found)
     if pairing is not None:
         return _paired(weighted(NAME, X, value), label, PAIRINGS[pairing])
     rng = None if message_draw is None else np.random.default_rng(message_draw)
-    of_tasks = [np.flatnonzero(np.isin(label, newsgroups_of(name))) for name in names]
-    rows = [_some_of_each(label, own, per_newsgroup, rng) for own in of_tasks]
-    order, task = in_tasks(rows)
+    hierarchy = np.array([newsgroup.split(".")[0] for newsgroup in NEWSGROUPS])[label - 1]
+    of_tasks = [np.flatnonzero(hierarchy == name) for name in names]
+    order, task = in_tasks([_some_of_each(label, own, per_newsgroup, rng) for own in of_tasks])
     X = weighted(NAME, X[order], value)
     if words is not None:
         X = most_common(NAME, X, words)
     if components is not None:
         return Classes(on_components(NAME, X, components), label[order], task, names)
     return Classes(X, label[order], task, names)
-
-
-def newsgroups_of(task: str) -> list[int]:
-    """Return the numbers of a hierarchy's newsgroups."""
-    return [k for k, name in enumerate(NEWSGROUPS, start=1) if name.startswith(f"{task}.")]
 
 
 def _some_of_each(

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import Review, checked_choices, read_lines, review_tasks
+from data_fetchers._shared import Review, canonical, checked_choices, read_lines, review_tasks
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -97,17 +97,13 @@ def load(
     if min_reviews < 1:
         raise UserError(f"{NAME}: min_reviews must be 1 or more, not {min_reviews}.")
 
-    reviews: dict[str, list[Review]] = {name: [] for name in names}
-    for file in FILES:
-        domain = Path(file.path).parent.name
-        if domain in reviews:
-            [content] = fetched(NAME, [file])
-            reviews[domain] += parse(content.decode())
+    reviews = {
+        name: parse(b"".join(fetched(NAME, FILES, f"*/{name}/*")).decode()) for name in names
+    }
     tasks = review_tasks(NAME, reviews, value, ngrams)
     X = sparse.csr_array(tasks.X)
     n_reviews = np.bincount(X.indices, minlength=X.shape[1])
-    X = sparse.csr_array(X[:, np.flatnonzero(n_reviews >= min_reviews)])
-    X.sort_indices()
+    X = canonical(X[:, np.flatnonzero(n_reviews >= min_reviews)])
     if numbering == "by_domain":
         X = _renumbered(X, np.flatnonzero(np.diff(tasks.task)) + 1)
     return replace(tasks, X=X)
@@ -122,12 +118,7 @@ def _renumbered(X: sparse.csr_array, starts: np.ndarray) -> sparse.csr_array:
     starts : ndarray of int
         The first row of each part but the first.
     """
-    numbers = []
-    for own in np.split(X.indices, X.indptr[starts]):
-        _, first, same = np.unique(own, return_index=True, return_inverse=True)
-        numbers.append(np.argsort(np.argsort(first))[same].astype(np.int32))
-    indices = np.concatenate(numbers)
+    parts = np.split(X.indices, X.indptr[starts])
+    indices = np.concatenate([pd.factorize(own)[0] for own in parts])
     shape = (X.shape[0], int(indices.max(initial=-1)) + 1)
-    renumbered = sparse.csr_array((X.data, indices, X.indptr), shape=shape)
-    renumbered.sort_indices()
-    return renumbered
+    return canonical(sparse.csr_array((X.data, indices, X.indptr), shape=shape))

@@ -15,12 +15,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import (
-    Review,
-    checked_choices,
-    read_lines,
-    review_tasks,
-)
+from data_fetchers._shared import Review, checked_choices, read_lines, review_tasks
 from omtl.data.streams import Tasks
 
 NAME, LICENCE, CITATION, FILES = catalogued("sentiment16", "liu2017adversarial")
@@ -87,11 +82,9 @@ def load(
     """
     amazon = [name for name in DOMAINS if name not in FILMS]
     names = checked_choices(NAME, "domains", amazon if domains is None else domains, DOMAINS)
-    by_path = {file.path: file for file in FILES}
-    reviews: dict[str, list[Review]] = {name: [] for name in names}
-    for name, own in reviews.items():
-        files = [by_path[f"fdu-mtl/{name}.task.{part}"] for part in ("train", "test")]
-        for content in fetched(FOLDER, files):
-            # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
-            own += parse(content.decode("latin-1"))
+    # A few files contain bytes that are not UTF-8; Latin-1 maps every byte to a character.
+    reviews = {
+        name: parse(b"".join(fetched(FOLDER, FILES, f"*/{name}.task.*")).decode("latin-1"))
+        for name in names
+    }
     return review_tasks(NAME, reviews, value, ngrams)

@@ -32,11 +32,7 @@ from dataclasses import replace
 import numpy as np
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import (
-    checked_choices,
-    read_lines,
-    review_tasks,
-)
+from data_fetchers._shared import checked_choices, read_lines, review_tasks
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError
 
@@ -119,13 +115,13 @@ def load(
     if at_most is not None and at_most < 1:
         raise UserError(f"{NAME}: at_most must be 1 or more, not {at_most}.")
 
-    labels: dict[str, dict[str, float]] = {name: {} for name in (DOMAINS if rest else names)}
-    for file in FILES:
-        domain, stars, _ = file.path.split(".")
-        if domain in labels:
-            [content] = fetched(NAME, [file])
-            labels[domain] |= parse(content.decode(), CERTAIN[stars])
-    reviews = {name: [*own.items()] for name, own in labels.items()}
+    reviews = {}
+    for name in DOMAINS if rest else names:
+        labels: dict[str, float] = {}
+        for stars, certain in CERTAIN.items():
+            contents = fetched(NAME, FILES, f"{name}.{stars}.*")
+            labels |= parse(b"".join(contents).decode(), certain)
+        reviews[name] = [*labels.items()]
     tasks = review_tasks(NAME, reviews, value, ngrams)
     if rest:
         number = [names.index(name) if name in names else len(names) for name in tasks.names]

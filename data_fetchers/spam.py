@@ -111,13 +111,13 @@ def load(
     UserError
         An option is wrong, or the parsed counts are not as expected.
     """
-    [kind] = checked_choices(NAME, "challenge", [challenge], ("task_b", "task_a"))
-    of_kind = [file for file in FILES if file.path.startswith("task_a") == (kind == "task_a")]
-    contents = fetched(NAME, of_kind)
-    emails = parse(contents[0]) if kind == "task_b" else parse_inboxes(contents)
+    checked_choices(NAME, "challenge", [challenge], ("task_b", "task_a"))
+    if challenge == "task_b":
+        where, emails = NAME, parse(fetched(NAME, FILES, "*.mat")[0])
+    else:
+        where, emails = f"{NAME}, task A", parse_inboxes(fetched(NAME, FILES, "task_a*"))
     X = sparse.csr_array(emails.X)
     words = {"words": X.shape[1], "words that occur": len(np.unique(X.indices)), "nonzeros": X.nnz}
-    where = NAME if kind == "task_b" else f"{NAME}, task A"
     check_counts(where, words | sizes(emails, "e-mails", "spam"))
     inboxes = selected(emails, checked_choices(NAME, "users", users, emails.names))
     inboxes = replace(inboxes, X=weighted(NAME, sparse.csr_array(inboxes.X), value))

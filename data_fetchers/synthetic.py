@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data_fetchers._shared import checked_choices
+from data_fetchers._shared import checked_choices, in_tasks
 from data_fetchers.fetch import RemoteFile
 from omtl.data.streams import RealTasks, Tasks
 from omtl.util.errors import UserError
@@ -225,8 +225,8 @@ def changing_walk(
             X, y = X * (y * wanted)[:, None], wanted
         parts.append(X)
         signs.append(y)
-    task = np.repeat(np.arange(n_tasks), [len(y) for y in signs])
-    return Tasks(np.concatenate(parts), np.concatenate(signs), task, task_names(n_tasks))
+    y, task = in_tasks(signs)
+    return Tasks(np.concatenate(parts), y, task, task_names(n_tasks))
 
 
 def opposed_tasks(

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
@@ -138,7 +139,7 @@ def test_ratings_in_two_files_are_joined() -> None:
         eachmovie.parse(r_file(SCORE * part, USERS, FILMS)) for part in (IN_FIRST, 1 - IN_FIRST)
     )
     whole = eachmovie.joined_ratings([first, second])
-    assert (whole.score.tolist(), whole.users, whole.films) == (SCORE.tolist(), USERS, FILMS)
+    assert whole.equals(pd.DataFrame(SCORE, USERS, FILMS, dtype=np.int8))
     with pytest.raises(UserError, match="in two of the files"):
         eachmovie.joined_ratings([whole, first])
     other = eachmovie.parse(r_file(SCORE * (1 - IN_FIRST), USERS, FILMS[::-1]))
