@@ -103,7 +103,7 @@ def load(name: str, /, **options: Any) -> Tasks:
     Parameters
     ----------
     name : str
-        One of ``names()``.
+        One of ``data_set_names()``.
     **options
         Options of the data set, and `rng` of a synthetic one.
 

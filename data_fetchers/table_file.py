@@ -148,13 +148,12 @@ def load(options: Options) -> TasksOfTable:
         and what to do.
     """
     path, found = options.called or options.path, _found(options.path)
-    kind = options.kind or SUFFIXES.get(found.suffix.lower())
+    suffix = found.suffix.lower().removeprefix(".")
+    kind = options.kind or ALSO.get(suffix, suffix)
     if kind not in READERS:
         raise UserError(
-            f"{path}: its suffix tells no kind; set dataset.options.kind to one of "
+            f"{path}: no table is of the kind {kind!r}; set dataset.options.kind to one of "
             f"{', '.join(READERS)}"
-            if kind is None
-            else f"{path}: no kind {kind!r}; choose from {', '.join(READERS)}"
         )
     try:
         parsed = READERS[kind](found, options)
@@ -271,15 +270,8 @@ READERS: dict[str, Callable[[Path, Options], ParsedTable]] = {
     "npz": _npz,
 }
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".npz": "npz",
-}
-"""Kinds of files by suffix."""
+ALSO = {"svm": "svmlight", "libsvm": "svmlight"}
+"""Kinds by suffixes other than their names."""
 
 
 def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:

@@ -99,8 +99,6 @@ class DataSet:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each example: its features, its ``label`` and its ``task``."""
-        import pandas as pd
-
         X = self.X.toarray() if isinstance(self.X, sparse.csr_array) else self.X
         names = [f"x{number}" for number in range(1, X.shape[1] + 1)]
         return pd.DataFrame(X, columns=names).assign(label=self.y, task=self.task)
@@ -130,8 +128,7 @@ class DataSet:
         """
         number = {name: k for k, name in enumerate(self.task_names)}
         task = np.array([number[name] for name in self.task], dtype=np.int64)
-        axes: dict[str, Any] = {"dataset": self.name, "repeat": repeat, "draw": 0}
-        shuffle = generator(seed, of="shuffle", **axes)
+        shuffle = generator(seed, of="shuffle", dataset=self.name, repeat=repeat, draw=0)
         tasks = Tasks(self.X, self.y, task, self.task_names)
         return rounds(tasks, shuffle, np.random.default_rng(0)).example
 

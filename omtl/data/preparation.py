@@ -43,12 +43,8 @@ def scaled_rows(tasks: Tasks, scale: np.ndarray) -> Tasks:
     return replace(tasks, X=tasks.X * scale[:, None])
 
 
-NORMALISATIONS = {
-    "none": lambda tasks: tasks,
-    "unit": with_unit_rows,
-    **dict.fromkeys(SCALES, lambda tasks: tasks),
-}
-"""What is done to the rows here; those of `SCALES` are scaled later, in the order of a stream."""
+NORMALISATIONS = ("none", "unit", *SCALES)
+"""What rows may be divided by; those of `SCALES` are scaled later, in the order of a stream."""
 
 
 def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
@@ -70,7 +66,10 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     """
     check_known("dataset.normalise", normalise, NORMALISATIONS)
     tasks = sound_tasks(tasks)
-    tasks = NORMALISATIONS[normalise](with_bias(tasks) if bias else tasks)
+    if bias:
+        tasks = with_bias(tasks)
+    if normalise == "unit":
+        tasks = with_unit_rows(tasks)
     X = tasks.X
     if normalise in SCALES:
         return replace(tasks, X=_dense(X, normalise))

@@ -91,7 +91,7 @@ def lying(size: int) -> bytes:
         (tar(member("file.txt"))[:-200], "broken archive"),
         (gzip.compress(b"no tar" * 1000), "broken archive"),
         (b"no gzip", "broken archive"),
-        (lying(len(BODY) // 2), "only"),
+        (lying(len(BODY) // 2), f"{len(BODY) // 2} bytes instead of {len(BODY)}"),
         (lying(1 << 40), "broken archive"),
     ],
     ids=["lacking", "hash", "long", "bomb", "truncated", "no-tar", "no-gzip", "less", "more"],
