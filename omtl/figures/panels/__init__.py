@@ -56,7 +56,7 @@ PANEL_KINDS = {
         "curves", "cumulative error rate (%)", shows="checkpoint_mistakes seen", marked="error"
     ),
     "lifelong_error": PanelKind("curves", "average cumulative error rate (%)", marked="ace"),
-    "mistake_bound": PanelKind("omtrsl_bounds", "mistakes", "ridges scales", by_line=True),
+    "mistake_bound": PanelKind("bounds", "mistakes", "ridges scales", by_line=True),
     "parameter_effect": PanelKind("metric_lines", "error rate (%)", "parameter", by_line=True),
     "precision_at_k": PanelKind("rankings", "%", shows="precision average_precision"),
     "query_ratio": PanelKind("rankings", "%", "rank ratios", shows="precision average_precision"),

@@ -1,4 +1,5 @@
-"""What a theorem bounds beside its bounds: what these panels share, and regret (DOM and OSMTL).
+"""What a theorem bounds beside its bounds: what these panels share, regret (DOM and OSMTL), and
+mistakes on a stream of triplets (OMTRSL).
 
 A theorem says what is measured in each repeat, what bounds it, and what else a reader should know;
 `bound_axes` makes the axes of it.
@@ -17,8 +18,9 @@ import numpy as np
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import load_prepared, setting_of
 from omtl.experiment.unit import Result, Unit
-from omtl.figures.panels.axes import Axes, PlayedLine, Reference, line_of
-from omtl.theory import comparators, dom, osmtl
+from omtl.figures.panels.axes import Axes, PlayedLine, Reference, line_of, rounded
+from omtl.protocols.similarity import as_seen, fold_parts, triplet_stream
+from omtl.theory import comparators, dom, omtrsl, osmtl
 from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
@@ -264,6 +266,25 @@ def theorem4_constants(unit: Unit, b: float) -> dom.Problem:
     return dom.Problem(n_tasks, gradient)
 
 
+def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
+    """Return remark 2's b* of a unit's data, and what is to be said of it."""
+    weights = {"best in hindsight": best_weights_of(unit, comparators.VANISHING)}
+    drawn = drawn_weights(unit)
+    if drawn is not None:
+        weights["true weights"] = drawn
+    references = [
+        Reference(float(rounded(dom.b_star(U))[0]), f"b* = {dom.b_star(U):.3g}, {name}")
+        for name, U in weights.items()
+        if math.isfinite(dom.b_star(U))
+    ]
+    notes = tuple(
+        f"{name}: b* = {dom.b_star(U):.4g} as printed in remark 2; L‖u‖_B is least at "
+        f"b = {dom.b_minimiser(U):.4g}"
+        for name, U in weights.items()
+    )
+    return references, notes
+
+
 # OSMTL, theorem 1
 
 
@@ -314,3 +335,69 @@ def corollary2_of(unit: Unit, ridge: float) -> float:
     stream = setting.stream
     fixed = osmtl.fixed_weights(setting.tasks, stream, best_weights_of(unit, ridge))
     return float(osmtl.corollary2_bound(stream.start.size - 1, fixed, largest_norm(unit)).sum())
+
+
+# OMTRSL, theorems 1 and 2
+
+PRINTED = "theorem 1 as printed"
+PROVED = "theorem 1 as proved"
+ACTIVE = "theorem 2, ‖M − I‖"
+NO_MATRICES = "theorem 1 as proved, M = I"
+
+
+def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
+    """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
+
+    The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
+    panel's `ridges`, each at the panel's `scales`, and I; of these, those that make a bound least.
+    """
+    check_points_have(one, "C", "b")
+    points = one.experiment.points
+
+    def curves(unit: Unit, result: Result, p: int) -> Curves:
+        made = result.arrays["checkpoint_mistakes"][p]
+        bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
+        return {f"mistakes of {one.label}": made, **bounds}
+
+    return bound_axes(
+        one,
+        "triplets",
+        one.results[0].arrays["seen"],
+        curves,
+        lambda found: times_above("mistakes are", found),
+        params=one.most_chosen,
+    )
+
+
+def mistake_bounds(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel: Panel) -> Curves:
+    """Return the bounds on a unit's mistakes at each checkpoint, by label."""
+    C, b, setting = float(point["C"]), float(point["b"]), setting_of(unit)
+    examples, rows = as_seen(setting, pooled=False), fold_parts(setting).train
+    if not isinstance(examples.X, np.ndarray):
+        raise UserError("mistake_bound: the fixed matrices to compare with need dense rows")
+    one, n_tasks = np.eye(examples.X.shape[1]), len(examples.names)
+    train = (examples.X[rows], examples.label[rows], examples.task[rows])
+    fixed = [
+        (omtrsl.within_classes(*train, n_tasks, ridge), panel.scales) for ridge in panel.ridges
+    ]
+    fixed.append((np.repeat(one[None], n_tasks, axis=0), (1.0,)))
+    norms, distances, losses = [], [], []  # ‖M‖²_A, ‖M − I‖²_A, and losses up to each checkpoint
+    for M, factors in fixed:
+        margin = omtrsl.triplet_margins(M, examples.X, triplet_stream(examples, rows, setting))
+        for factor in factors:
+            norms.append(omtrsl.square_norm_A(factor * M, b))
+            distances.append(omtrsl.square_norm_A(factor * M, b, one))
+            losses.append(np.cumsum(np.maximum(0.0, 1.0 - factor * margin))[seen - 1])
+    norm, distance = np.array([norms, distances])[:, :, None]
+    steep = omtrsl.steepness(largest_norm(unit), b, n_tasks, bool(point["plain_step"]))
+    known: dict[str, Any] = {"losses": np.array(losses), "steep": steep, "C": C}
+    if "delta" in point:
+        active = omtrsl.theorem2(square_norm=distance, delta=float(point["delta"]), **known)
+        return {ACTIVE: active.min(axis=0)}
+    printed = omtrsl.theorem1(square_norm=norm, times=omtrsl.PRINTED, **known)
+    proved = omtrsl.theorem1(square_norm=distance, **known)
+    return {
+        PRINTED: printed.min(axis=0),
+        PROVED: proved.min(axis=0),
+        NO_MATRICES: proved[-1],
+    }

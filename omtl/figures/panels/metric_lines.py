@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from data_fetchers.fetch import DataMissing
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.unit import Unit
 from omtl.figures.panels.axes import (
     Axes,
     Curve,
@@ -19,11 +17,9 @@ from omtl.figures.panels.axes import (
     Reference,
     line_of,
     number_of,
-    rounded,
 )
-from omtl.figures.panels.bounds import best_weights_of, drawn_weights
+from omtl.figures.panels.bounds import optimal_b
 from omtl.tables.scoring import numbers_at
-from omtl.theory import comparators, dom
 from omtl.util.errors import UserError
 
 
@@ -95,25 +91,6 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
         references=tuple(references),
         notes=notes,
     )
-
-
-def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
-    """Return remark 2's b* of a unit's data, and what is to be said of it."""
-    weights = {"best in hindsight": best_weights_of(unit, comparators.VANISHING)}
-    drawn = drawn_weights(unit)
-    if drawn is not None:
-        weights["true weights"] = drawn
-    references = [
-        Reference(float(rounded(dom.b_star(U))[0]), f"b* = {dom.b_star(U):.3g}, {name}")
-        for name, U in weights.items()
-        if math.isfinite(dom.b_star(U))
-    ]
-    notes = tuple(
-        f"{name}: b* = {dom.b_star(U):.4g} as printed in remark 2; L‖u‖_B is least at "
-        f"b = {dom.b_minimiser(U):.4g}"
-        for name, U in weights.items()
-    )
-    return references, notes
 
 
 def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
