@@ -80,8 +80,7 @@ def show_panel(
         if len(results) == n_repeats:
             protocol = line.experiment.protocol.name
             check_measured(panel.description, protocol, results[0].arrays)
-            of = line.description, line.experiment, line.column
-            played.append(PlayedLine(*of, units=units, results=results, rule=rule))
+            played.append(PlayedLine(**vars(line), units=units, results=results, rule=rule))
             continue
         why = why_lacking(units, len(results), failed)
         lacking.setdefault(why, []).append(line.label)

@@ -69,6 +69,7 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
                     {**patch, **smaller},
                 ),
                 column,
+                (line.published, column or panel.published),
             )
             for line in panel.lines
             for protocol in panel.protocols or [description.protocol]
@@ -101,37 +102,29 @@ def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -
     """
     if not figure.description.chosen_in:
         return figure
-    places = {
-        (panel.description.published, line.description.published)
-        for panel in figure.panels
-        for line in panel.lines
-    }
+    places = [line.place for panel in figure.panels for line in panel.lines]
     repeats, rule = request.n_repeats(figure.description), request.rule(figure.description)
     asked = replace(request, repeats=repeats, selection=rule)
     cells = planned(figure.description.chosen_in, asked, figure.reading, plays=0)
-    cells = cells[
-        [place in places for place in zip(cells["dataset"], cells["algorithm"], strict=True)]
-    ]
+    cells = cells[cells.set_index(["algorithm", "dataset"]).index.isin(places)]
     if computed:
         play_cells(cells, asked)
     chosen = {
-        (cell.dataset, cell.algorithm): cell
+        (cell.algorithm, cell.dataset): cell
         for cell in each_cell(played(cells, asked.store))
         if cell.values.size
     }
 
-    def narrowed(panel: PlannedPanel, line: PlannedLine) -> PlannedLine:
-        place = panel.description.published, line.description.published
-        if place not in chosen:
+    def narrowed(line: PlannedLine) -> PlannedLine:
+        if line.place not in chosen:
             return line
-        experiment = chosen[place].experiment
-        point = experiment.points.index(chosen[place].params)
+        experiment = chosen[line.place].experiment
+        point = experiment.points.index(chosen[line.place].params)
         same = replace(experiment, protocol=line.experiment.protocol).only([point])
         return replace(line, experiment=same)
 
     panels = tuple(
-        replace(panel, lines=tuple(narrowed(panel, line) for line in panel.lines))
-        for panel in figure.panels
+        replace(panel, lines=tuple(map(narrowed, panel.lines))) for panel in figure.panels
     )
     return replace(figure, panels=panels)
 

@@ -37,11 +37,15 @@ OF_DATA = ("examples", "order", "place", "seen", "seen_by_task", "tested")
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """A line of a panel: its description, and the experiment behind it or a `column` of it."""
+    """A line of a panel: its description, and the experiment behind it or a `column` of it.
+
+    Its `place` in the published table are the names of a row and a column, which may be empty.
+    """
 
     description: descriptions.Line
     experiment: Experiment = field(repr=False)
     column: str = ""
+    place: tuple[str, str] = ("", "")
 
     @property
     def label(self) -> str:
@@ -56,8 +60,7 @@ class PlannedPanel:
     Parameters
     ----------
     published : dict of (str, str) to float
-        Published values by the line's ``published`` name, and the column of the table: that of the
-        line, or of the panel.
+        Published values by their place.
     """
 
     description: descriptions.Panel
@@ -68,10 +71,9 @@ class PlannedPanel:
         """Return the published values of lines; a column's stands at the number in its name."""
         marks = []
         for line in played:
-            place = line.description.published, line.column or self.description.published
             x = number_of(line.column) if line.column else None
-            if place in self.published:
-                marks.append(Mark(line.label, self.published[place], x))
+            if line.place in self.published:
+                marks.append(Mark(line.label, self.published[line.place], x))
         return tuple(marks)
 
 
@@ -255,17 +257,15 @@ def rounded(values: Any) -> np.ndarray:
     return np.array([float(f"{v:.{DIGITS}g}") for v in np.ravel(values)])
 
 
-def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean and the deviation over the repeats, the first axis; 0 for one repeat."""
-    mean = values.mean(axis=0)
-    std = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(mean)
-    return mean, np.where(std > ROUNDING * np.abs(mean), std, 0.0)
-
-
 def line_of(label: str, x: Any, values: np.ndarray, **more: Any) -> Curve:
-    """Return the line of the mean and deviation of values of shape (n_repeats, n)."""
-    mean, std = map(rounded, mean_and_std(values))
-    return Curve(label, rounded(x), mean, std, len(values), values=values, **more)
+    """Return the line of the mean and deviation of values of shape (n_repeats, n).
+
+    The deviation of one repeat is 0.
+    """
+    n_repeats, mean = len(values), values.mean(axis=0)
+    std = values.std(axis=0, ddof=1) if n_repeats > 1 else np.zeros_like(mean)
+    std = rounded(np.where(std > ROUNDING * np.abs(mean), std, 0.0))
+    return Curve(label, rounded(x), rounded(mean), std, n_repeats, values=values, **more)
 
 
 def axis_label(metric: Metric) -> str:
