@@ -93,11 +93,6 @@ def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
     )
 
 
-def compared(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that were compared with a published number, on a scale other than 0."""
-    return cells[cells["verdict"].isin(JUDGED) & np.isfinite(cells["share"].astype(float))]
-
-
 def _difference(cell: Any) -> dict[str, Any]:
     """Return the row of a compared cell in the atlas: differences in % of the metric's scale."""
     unit = METRICS[cell.metric].scale(float(cell.published_mean)) / 100.0
@@ -112,11 +107,11 @@ def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str
     """Return a table under a reading, by a rule.
 
     `counts` are the verdicts of its cells, `published` without those of our own baselines, and
-    `by_row` those of each row; `opened` is what each cell opens, and `atlas` has a row per compared
-    cell.
+    `by_row` those of each row; `opened` is what each cell opens, and `atlas` has a row per cell
+    that was compared with a published number, on a scale other than 0.
     """
     cells = cells_of(run, of)
-    in_place = compared(cells)
+    compared = cells[cells["verdict"].isin(JUDGED) & np.isfinite(cells["share"].astype(float))]
     by_row = cells.groupby("algorithm")["verdict"]
     _, _, notes = run.text("md").partition("## Notes")
     by_rule = f" --selection {run.selection}" if run.selection else ""
@@ -136,9 +131,9 @@ def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str
         "opened": _opened(run, cells, of, sources),
         "atlas": [
             {"paper": of.paper, "view": run.name, **_difference(cell)}
-            for cell in each_cell(in_place)
+            for cell in each_cell(compared)
         ],
-        "strip": _strip(in_place),
+        "strip": _strip(compared),
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
         "answers": [
             (asked.replace("_", " "), code(f"`{answer}`")) for asked, answer in answers.items()
