@@ -16,40 +16,15 @@ FOLDER = Path(__file__).parent
 
 
 @lru_cache
-def _rows(table: str) -> list[dict[str, str]]:
+def _rows(table: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a data set in one of the tables, in their order."""
     with (FOLDER / table).open(encoding="utf-8", newline="") as opened:
-        return list(csv.DictReader(opened))
+        return [row for row in csv.DictReader(opened) if row["data_set"] == name]
 
 
-def listed(name: str) -> tuple[RemoteFile, ...]:
-    """Return the files of a data set: its rows of ``files.csv``, in their order.
-
-    They are in each place of the data set's rows of ``sources.csv``, tried in this order: below
-    an address (of a public repository at one commit, so that it always yields the same bytes), or
-    in an archive.
-    """
-    addresses = [row["address"] for row in _rows("sources.csv") if row["data_set"] == name]
-    return tuple(
-        RemoteFile(
-            row["path"],
-            row["sha256"],
-            int(row["bytes"]),
-            tuple(
-                f"{address}{'#' if address.endswith('.tar.gz') else '/'}{quote(row['path'])}"
-                for address in addresses
-            ),
-        )
-        for row in _rows("files.csv")
-        if row["data_set"] == name
-    )
-
-
-@lru_cache
 def expected_counts(name: str) -> dict[str, int]:
     """Return what a data set's files must parse to: its rows of ``counts.csv``."""
-    return {
-        row["what"]: int(row["count"]) for row in _rows("counts.csv") if row["data_set"] == name
-    }
+    return {row["what"]: int(row["count"]) for row in _rows("counts.csv", name)}
 
 
 def total_counts(name: str) -> dict[str, int]:
@@ -62,6 +37,10 @@ def catalogued(
 ) -> tuple[str, str, str, tuple[RemoteFile, ...]]:
     """Return what a data set's module says of itself: name, licence, citation and files.
 
+    The files are its rows of ``files.csv``. They are in each place of its rows of ``sources.csv``,
+    tried in this order: below an address (of a public repository at one commit, so that it always
+    yields the same bytes), or in an archive.
+
     Parameters
     ----------
     name : str
@@ -70,7 +49,20 @@ def catalogued(
     licence : str
     """
     by_key = bibtex_entries((FOLDER / "references.bib").read_text(encoding="utf-8"))
-    return name, licence, "".join(f"{by_key[key]}\n" for key in references), listed(name)
+    places = [
+        address + ("#" if address.endswith(".tar.gz") else "/")
+        for address in (row["address"] for row in _rows("sources.csv", name))
+    ]
+    files = tuple(
+        RemoteFile(
+            row["path"],
+            row["sha256"],
+            int(row["bytes"]),
+            tuple(f"{place}{quote(row['path'])}" for place in places),
+        )
+        for row in _rows("files.csv", name)
+    )
+    return name, licence, "".join(f"{by_key[key]}\n" for key in references), files
 
 
 def fetched(folder: str, files: Iterable[RemoteFile], pattern: str = "*") -> list[bytes]:

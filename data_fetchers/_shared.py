@@ -295,7 +295,7 @@ def most_common(where: str, X: sparse.csr_array, n: int) -> sparse.csr_array:
     return canonical(X[:, np.argsort(-rows_with, kind="stable")[:n]])
 
 
-def components(where: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:
+def on_components(where: str, X: np.ndarray | sparse.csr_array, n: int) -> np.ndarray:
     """Return the rows projected onto the first principal axes, shape (n_examples, n).
 
     The axes are those of the centred rows, but the projected rows are not centred. They are

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,11 +116,8 @@ def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
     like_from : int or {"user_mean", "user_median"}
         The lowest such rating, or "mean" or "median" of the user's ratings.
     """
-    if like_from == "user_mean":
-        return scores >= np.mean(scores)
-    if like_from == "user_median":
-        return scores >= np.median(scores)
-    return scores >= like_from
+    own: dict[int | str, Any] = {"user_mean": np.mean(scores), "user_median": np.median(scores)}
+    return scores >= own.get(like_from, like_from)
 
 
 def _values(scores: np.ndarray, features: str, like_from: int | str) -> np.ndarray:

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import check_counts, checked_choices, in_tasks, matlab
-from data_fetchers._shared import components as on_components
+from data_fetchers._shared import check_counts, checked_choices, in_tasks, matlab, on_components
 from omtl.data.streams import Classes
 from omtl.util.errors import UserError
 

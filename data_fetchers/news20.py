@@ -34,10 +34,10 @@ from data_fetchers._shared import (
     checked_choices,
     in_tasks,
     most_common,
+    on_components,
     svmlight,
     weighted,
 )
-from data_fetchers._shared import components as on_components
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 

@@ -249,18 +249,13 @@ def _npz(path: Path, options: Options) -> ParsedTable:
     for name, array in (("y", y), ("task", tasks)):
         if array.shape != (X.shape[0],):
             raise UserError(f"X has {X.shape[0]} rows, and {name} is of shape {array.shape}")
-    features = _feature_names(arrays, X.shape[1])
+    features: Sequence[str] | range = range(1, X.shape[1] + 1)
+    if "features" in arrays:
+        names = arrays["features"]
+        if names.shape != (X.shape[1],) or names.dtype.kind != "U":
+            raise UserError(f"features must be {X.shape[1]} names, one for each column of X")
+        features = names.tolist()
     return ParsedTable(X, y.tolist(), text_of_tasks("task", tasks), features)
-
-
-def _feature_names(arrays: Mapping[str, np.ndarray], n_features: int) -> Sequence[str] | range:
-    """Return the names in the array `features`, if there is one; otherwise their numbers."""
-    if "features" not in arrays:
-        return range(1, n_features + 1)
-    names = arrays["features"]
-    if names.shape != (n_features,) or names.dtype.kind != "U":
-        raise UserError(f"features must be {n_features} names, one for each column of X")
-    return names.tolist()
 
 
 READERS: dict[str, Callable[[Path, Options], ParsedTable]] = {

@@ -62,7 +62,7 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     Raises
     ------
     UserError
-        If the normalisation is not known, or the tasks are malformed.
+        If the normalisation is not known or needs too much memory, or the tasks are malformed.
     """
     check_known("dataset.normalise", normalise, NORMALISATIONS)
     tasks = sound_tasks(tasks)
@@ -72,7 +72,12 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
         tasks = with_unit_rows(tasks)
     X = tasks.X
     if normalise in SCALES:
-        return replace(tasks, X=_dense(X, normalise))
+        if isinstance(X, sparse.csr_array) and 8 * X.shape[0] * X.shape[1] > LARGE:
+            raise UserError(
+                f"dataset.normalise={normalise}: sparse rows of {X.shape[1]} features become "
+                "dense, and need too much memory; use unit"
+            )
+        return replace(tasks, X=X.toarray() if isinstance(X, sparse.csr_array) else X)
     nonzeros = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
     if nonzeros < SPARSE_BELOW * X.shape[0] * X.shape[1]:
         X = sparse.csr_array(X)
@@ -80,18 +85,6 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     elif isinstance(X, sparse.csr_array):
         X = X.toarray()
     return replace(tasks, X=X)
-
-
-def _dense(X: np.ndarray | sparse.csr_array, normalise: str) -> np.ndarray:
-    """Return rows without zeros left out; raise UserError if they need too much memory."""
-    if not isinstance(X, sparse.csr_array):
-        return X
-    if 8 * X.shape[0] * X.shape[1] > LARGE:
-        raise UserError(
-            f"dataset.normalise={normalise}: sparse rows of {X.shape[1]} features become dense, "
-            "and need too much memory; use unit"
-        )
-    return X.toarray()
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,8 @@ class Sampler:
         label, task = self.label[self.rows], self.task[self.rows]
         order = np.lexsort((label, task))
         pairs = np.stack([task[order], label[order]])
-        start = np.flatnonzero(np.any(pairs[:, 1:] != pairs[:, :-1], axis=0)) + 1
-        start = np.concatenate([[0], start])
-        n_classes = np.bincount(pairs[0, start], minlength=len(self.names))
-        size = np.diff(np.append(start, order.size))
+        of, start, size = np.unique(pairs, axis=1, return_index=True, return_counts=True)
+        n_classes = np.bincount(of[0], minlength=len(self.names))
         return Sampler._Groups(order, start, size, np.cumsum(n_classes) - n_classes, n_classes)
 
     def of(self, tasks: np.ndarray, rng: np.random.Generator) -> Triplets:
