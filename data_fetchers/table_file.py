@@ -156,7 +156,7 @@ def load(options: Options) -> TasksOfTable:
             f"{', '.join(READERS)}"
         )
     try:
-        parsed = READERS[kind](found, options)
+        return _tasks(READERS[kind](found, options), options)
     except UserError as fault:
         raise UserError(f"{path}: {fault}") from fault
     except ModuleNotFoundError as fault:
@@ -169,7 +169,6 @@ def load(options: Options) -> TasksOfTable:
         raise UserError(f"{path}: its text is not of UTF-8; save it as UTF-8") from fault
     except OSError as fault:
         raise _unreadable(path, fault) from fault
-    return _tasks(parsed, options)
 
 
 def _unreadable(path: str, fault: OSError) -> UserError:
@@ -272,11 +271,12 @@ ALSO = {"svm": "svmlight", "libsvm": "svmlight"}
 def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
     """Return the tasks of parsed columns, after checking that they are not empty."""
     path, X = options.called or options.path, parsed.X
-    checked_choices(path, "one_class", [options.one_class], ("refuse", "keep"))
+    where = "dataset.options"
+    checked_choices(where, "one_class", [options.one_class], ("refuse", "keep"))
     if X.shape[0] == 0:
-        raise UserError(f"{path}: it has no row")
+        raise UserError("it has no row")
     if X.shape[1] == 0:
-        raise UserError(f"{path}: it has no feature")
+        raise UserError("it has no feature")
     with np.errstate(over="ignore"):
         values = X.data if isinstance(X, sparse.csr_array) else X
         is_finite = np.isfinite(np.square(values, dtype=np.float64))
@@ -284,17 +284,17 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
         at = int(np.argmin(is_finite))
         row = X.tocoo().row[at] if isinstance(X, sparse.csr_array) else at // X.shape[1]
         raise UserError(
-            f"{path}: row {row + 1} has a feature that is missing, NaN or infinite, or whose "
+            f"row {row + 1} has a feature that is missing, NaN or infinite, or whose "
             "square is; leave the row out, or fill it in"
         )
-    y = _signs(path, parsed.label, options.labels)
+    y = _signs(parsed.label, options.labels)
     for name in options.tasks or ():
         if not isinstance(name, str):  # YAML reads 007 as 7, and 1.10 as 1.1
             raise UserError(
-                f"{path}: dataset.options.tasks has {name}, which is no text; quote each name, "
-                "written as in the file"
+                f"dataset.options.tasks has {name}, which is no text; quote each name, written "
+                "as in the file"
             )
-    names = checked_choices(path, "tasks", options.tasks, _in_order(parsed.task))
+    names = checked_choices(where, "tasks", options.tasks, _in_order(parsed.task))
     number = {name: k for k, name in enumerate(names)}
     task = np.array([number.get(name, -1) for name in parsed.task], dtype=np.int64)
     kept = np.flatnonzero(task >= 0)
@@ -309,8 +309,8 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
         labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:
             raise UserError(
-                f"{path}: the labels of task {name} are all {labels[0]:+.0f}; leave the task "
-                "out, or set the option one_class to keep"
+                f"the labels of task {name} are all {labels[0]:+.0f}; leave the task out, or set "
+                "the option one_class to keep"
             )
     return table
 
@@ -324,12 +324,10 @@ def _in_order(task: Sequence[str]) -> list[str]:
         return names
 
 
-def _signs(path: str, given: Sequence[Any], labels: Sequence[Any]) -> np.ndarray:
+def _signs(given: Sequence[Any], labels: Sequence[Any]) -> np.ndarray:
     """Return labels as −1 and +1."""
     if isinstance(labels, str) or len(labels) != 2 or labels[0] == labels[1]:
-        raise UserError(
-            f"{path}: dataset.options.labels={labels} must be two values, those of -1 and +1"
-        )
+        raise UserError(f"dataset.options.labels={labels} must be two values, those of -1 and +1")
     low, high = labels
     for row, label in enumerate(given, 1):
         if label not in (low, high):
@@ -337,7 +335,6 @@ def _signs(path: str, given: Sequence[Any], labels: Sequence[Any]) -> np.ndarray
             if isinstance(label, str) and isinstance(low, bool):
                 todo = "put quotes in dataset.options.labels, as YAML reads no as False"
             raise UserError(
-                f"{path}: row {row} has the label {shortened(label)}, not {low!r} or {high!r}; "
-                f"{todo}"
+                f"row {row} has the label {shortened(label)}, not {low!r} or {high!r}; {todo}"
             )
     return np.array([1.0 if label == high else -1.0 for label in given])
