@@ -129,11 +129,9 @@ def data_sets(sources: Sources) -> list[dict[str, Any]]:
 
 def _data_set(name: str, sources: Sources) -> dict[str, Any]:
     module: Any = data_fetchers.data_set(name)
-    about = inspect.getdoc(module) or ""
+    about, _, licence = (inspect.getdoc(module) or "").partition("Licence: ")
     of_load = sections_of(module.load.__doc__)
-    text = re.sub(r"\n*Licence: [^\n]*(?:\n[^\n]+)*$", "", about).strip()
-    summary, _, rest = text.partition("\n\n")
-    licence = re.search(r"Licence: (.*)", plain(about))
+    summary, _, rest = about.strip().partition("\n\n")
     returns = of_load.get("Returns", "").partition("\n")[2]
     configs = [spec for spec in sources.datasets.values() if spec.loaded_by == name]
     columns = [
@@ -148,7 +146,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "name": name,
         "summary": plain(summary),
         "text": prose(rest),
-        "licence": (licence[1] if licence else module.LICENCE).rstrip("."),
+        "licence": plain(licence).rstrip(".") or module.LICENCE,
         "synthetic": getattr(module, "SYNTHETIC", False),
         "citation": module.CITATION,
         "files": module.FILES,
