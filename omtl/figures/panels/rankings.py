@@ -46,7 +46,7 @@ def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
     Raises
     ------
     UserError
-        If a line varies in its queries, and its learner reports none.
+        If a line varies in its queries, and its learner reports none or reaches no ratio.
     """
     rank = panel.description.rank
     ratios = np.array(panel.description.ratios, dtype=np.float64)
@@ -59,6 +59,8 @@ def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
                 [through(r, r.arrays[name][:, rank - 1], ratios) for r in one.results]
             )
             reached = np.all(np.isfinite(values), axis=0)
+            if not reached.any():
+                raise UserError(f"query_ratio: {one.label} reaches no ratio; name others")
             return line_of(one.label, ratios[reached], values[:, reached])
         return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
 
