@@ -26,9 +26,8 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
         relations.
     """
     groups = dict(panel.groups)
-    label = one.label
     if any("found_eta" not in result.arrays for result in one.results):
-        raise UserError(f"relationship: {label} reports no relations between tasks (found_eta)")
+        raise UserError(f"relationship: {one.label} reports no relations between tasks (found_eta)")
     eta = one.over_repeats(lambda result, point: result.arrays["found_eta"][point])
     n_tasks = eta.shape[1]
     if sum(groups.values()) != n_tasks:
@@ -49,7 +48,7 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
         "learnt from task",
         tuple(line_of(f"task {k}", numbers, eta[:, k - 1], params=params) for k in numbers),
         "task",
-        title=label,
+        title=one.label,
         unit="mean weight η",
         groups=groups,
         notes=(

@@ -101,7 +101,7 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     the selection rule chooses.
     """
     rate, regulariser = rate_and_regulariser(one)
-    theory, points = THEORIES[rate], one.experiment.points
+    theory, rates = THEORIES[rate], np.array([float(p[rate]) for p in one.experiment.points])
     checkpoint = setting_of(one.units[0]).stream.checkpoint
     horizons = spread_checkpoints(checkpoint, panel.horizons)
     gaps: list[float] = []
@@ -109,7 +109,6 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     def horizon(c: int, unit: Unit, result: Result) -> Horizon:
         best = best_so_far(unit, int(checkpoint[c]), regulariser)
         gaps.append(best.gap / (1.0 + best.objective))
-        rates = np.array([float(point[rate]) for point in points])
         measured = {name: result.arrays[name][:, c] for name in MEASURED}
         return Horizon(int(checkpoint[c]), rates, best, measured)
 
