@@ -32,7 +32,7 @@ OUTCOME_MARKS |= {"respected": "✓", "exceeded": "✗", "empty": "·"}
 Row = dict[str, Any]
 
 
-def claims(sources: Sources) -> list[Row]:
+def claims_content(sources: Sources) -> list[Row]:
     """Return the ledger of claims.
 
     Each row has the paper's own words (`quote`, and what we take them as), and by reading the

@@ -148,7 +148,7 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
         figures = [
             figure_page(name, sources) for name in sources.figures if len(sources.drawn[name])
         ]
-        ledger, bounds, ranked = audits.claims(sources), audits.bounds(sources), board.get()
+        ledger, bounds, ranked = audits.claims_content(sources), audits.bounds(sources), board.get()
     for one in (*tables, *figures):
         one["claims"] = [claim for claim in ledger if claim["decided_by"] == one["id"]]
         one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in bounds)
