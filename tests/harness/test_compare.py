@@ -230,8 +230,8 @@ def test_features_of_one_example_alone_are_there(monkeypatch: pytest.MonkeyPatch
     X = sparse.csr_array(np.eye(6, 40) + np.eye(6, 40, 20) + np.outer(np.ones(6), np.eye(40)[39]))
     tasks = Tasks(X, np.array([1.0, -1.0] * 3), np.repeat([0, 1], 3), ("a", "b"))
     module = SimpleNamespace(__name__="alone", FILES=(), load=lambda: tasks)
-    for place in ("specs", "unit"):
-        monkeypatch.setattr(f"omtl.experiment.{place}.data_set", lambda _: module)
+    for place in ("omtl.experiment.specs", "omtl.experiment.unit", "data_fetchers"):
+        monkeypatch.setattr(f"{place}.data_set", lambda _: module)
     whole = composed(["dataset=spam"])
     dataset = replace(whole.dataset, name="alone", options={})
     arguments = {"_target_": "river.linear_model.PAClassifier", "C": 1.0, "learn_intercept": False}
