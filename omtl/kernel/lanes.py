@@ -221,7 +221,8 @@ def axpy_lanes(
 def _in_lanes(some: Callable) -> Callable:
     """Extend `some`, which handles one column per lane, to any number of columns.
 
-    They are in one function: each inlined one is compiled for itself too.
+    They are in one function: each inlined one is compiled for itself too. A loop over the widths
+    (`numba.literal_unroll`) gives the same sums, and takes 8% longer where columns are few.
     """
 
     def columns(table, x, n, slots, by_column):

@@ -446,7 +446,7 @@ def replay_sample(
     numbers = [(at, k) for at, row in enumerate(rows) for k in range(len(row["values"].split()))]
     n_tried = max(LEAST, math.ceil(SHARE * len(numbers))) if n_numbers is None else n_numbers
     order = [numbers[at] for at in np.random.default_rng(seed).permutation(len(numbers))]
-    tried = [one for one in numbers if one in order[:n_tried] or one[0] == order[0][0]]
+    tried = sorted({*order[:n_tried], *(one for one in numbers if one[0] == order[0][0])})
     process = Apart(MIB, confined=True)
     try:
         return [
