@@ -14,7 +14,7 @@ import pandas as pd
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View, as_shown
-from omtl.experiment.composition import overrides_in, same_on_networks
+from omtl.experiment.composition import note_on_networks, overrides_in
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util import user_folder
@@ -22,6 +22,8 @@ from omtl.util.errors import UserError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from omtl.experiment.specs import AlgorithmSpec
 
 LAST = ("params", "failed")
 """The columns that belong at the end."""
@@ -171,7 +173,9 @@ def run(
     """
     algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
     choices |= {"algorithm": algorithm, "dataset": dataset}
-    return Run({"0": {**play_run(composed_run(overrides, choices, grid)), "overrides": overrides}})
+    composed = composed_run(overrides, choices, grid)
+    _tell_of_networks(overrides, [choices.get("network")], [composed.algorithm])
+    return Run({"0": {**play_run(composed), "overrides": overrides}})
 
 
 def sweep(
@@ -220,9 +224,10 @@ def sweep(
     if "dataset" in several:
         several["dataset"] = data_sets_of(several["dataset"])
     typed = [values_of(word) for word in overrides]
-    learners = [algorithm_of(one) for one in _swept("algorithm", several, typed)]
-    if note := same_on_networks(learners, _swept("network", several, typed)):
-        print(f"omtl: {note}", file=sys.stderr)
+    pairs = [word.partition("=") for part in typed for word in part]
+    typed_names = [value for name, _, value in pairs if name == "algorithm"]
+    learners = [algorithm_of(one) for one in (*several.get("algorithm", ()), *typed_names)]
+    _tell_of_networks(overrides, several.get("network", ()), learners)
     records: dict[str, dict[str, Any]] = {}
     for number, values in enumerate(product(*several.values(), *typed)):
         chosen = dict(zip(several, values, strict=False))
@@ -235,10 +240,14 @@ def sweep(
     return Runs(records)
 
 
-def _swept(group: str, named: Mapping[str, Any], typed: Sequence[Sequence[str]]) -> list[Any]:
-    """Return what a sweep has of a group, by keyword and as overrides."""
-    words = [word.partition("=") for words in typed for word in words]
-    return [*named.get(group, ()), *(value for name, _, value in words if name == group)]
+def _tell_of_networks(
+    overrides: Sequence[str], networks: Sequence[Any], learners: Sequence[AlgorithmSpec]
+) -> None:
+    """Print a note on learners without a network, for which one is named (`note_on_networks`)."""
+    named = ",".join(str(network) for network in networks if network is not None)
+    words = [*overrides, *([f"network={named}"] if named else [])]
+    if note := note_on_networks(overrides_in(words), learners):
+        print(f"omtl: {note}", file=sys.stderr)
 
 
 def values_of(word: str) -> list[str]:

@@ -22,7 +22,14 @@ from omegaconf import DictConfig
 from omtl.api.given import with_known_name
 from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
-from omtl.experiment.composition import FAULTS, ComposedRun, mistake, parsed, same_runs, spelt_out
+from omtl.experiment.composition import (
+    FAULTS,
+    ComposedRun,
+    mistake,
+    note_on_networks,
+    parsed,
+    spelt_out,
+)
 from omtl.reproduction.record import FILE, collect, line, play_run, write_record, write_record_table
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
@@ -104,7 +111,7 @@ def run_hydra(arguments: Sequence[str]) -> int:
         if not {"--shell-completion", "--hydra-help"} & set(given):
             given = spelt_out(list(map(with_known_name, given)))
             words = [w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))]
-            if note := same_runs(parsed(words)):
+            if note := note_on_networks(parsed(words)):
                 print(f"omtl: {note}", file=sys.stderr)
         sys.argv = ["omtl run", *given]
         try:  # Hydra's output folder

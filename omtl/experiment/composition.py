@@ -299,27 +299,33 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     return found
 
 
-def same_runs(overrides: Sequence[Override]) -> str:
-    """Return a note on learners without a network that a sweep of networks would run repeatedly.
+def note_on_networks(
+    overrides: Sequence[Override], learners: Sequence[AlgorithmSpec] | None = None
+) -> str:
+    """Return a note on learners without a network, for which overrides name or set one.
+
+    Parameters
+    ----------
+    overrides : sequence of Override
+    learners : sequence of AlgorithmSpec, optional
+        By default those that the overrides name.
 
     Raises
     ------
     UserError
-        If that is all that it would do.
+        If networks are swept for such learners only.
     """
-    learners = [AlgorithmSpec.named(name) for name in _named("algorithm", overrides)]
-    return same_on_networks(learners, _named("network", overrides))
-
-
-def same_on_networks(learners: Sequence[AlgorithmSpec], networks: Sequence[str]) -> str:
-    """Return the note of `same_runs` for learners on networks; raise UserError as it does."""
+    typed = [one for one in overrides if one.key_or_group.partition(".")[0] == NetworkSpec.group]
+    if learners is None:
+        learners = [AlgorithmSpec.named(name) for name in _named("algorithm", overrides)]
     alone = [spec.label for spec in learners if not spec.networked]
-    if len(networks) < 2 or not alone:
+    if not typed or not alone:
         return ""
-    same = f"{', '.join(alone)}: no learner on a network, so runs on each network are the same"
-    if len(alone) == len(learners):
-        raise UserError(f"network={','.join(networks)}: {same}; leave network out")
-    return same
+    words = " ".join(str(one.input_line).lstrip("+") for one in typed)
+    note = f"{', '.join(alone)}: no learner on a network, so {words} changes nothing"
+    if len(alone) == len(learners) and any(one.is_sweep_override() for one in typed):
+        raise UserError(f"{note}; leave network out")
+    return note
 
 
 def _first(override: Override) -> list[str]:

@@ -155,16 +155,21 @@ def test_hyper_parameters_are_swept() -> None:
     assert [*runs.frame["algorithm.eta"]] == ["0.1", "[0.1, 1]"]
 
 
-def test_networks_are_not_swept_over_learners_without_one(
+def test_a_network_that_changes_nothing_is_not_ignored_in_silence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     small = "dataset.options.n_examples=20"
     with pytest.raises(UserError, match="leave network out"):
         omtl.sweep(small, "network=full,ring", algorithm="pm", **SMALL)
     omtl.sweep(small, algorithm=["pm", "dom1"], network=["full", "ring"], **SMALL)
-    assert "PM: no learner on a network" in capsys.readouterr().err
+    omtl.run("pm", small, network="grid", **SMALL)
+    omtl.run("pm", small, "network.weights=equal", **SMALL)
+    said = [line for line in capsys.readouterr().err.splitlines() if "PM: no learner" in line]
+    named = ("network=full,ring", "network=grid", "network.weights=equal")
+    assert [line.partition(", so ")[2] for line in said] == [f"{n} changes nothing" for n in named]
     runs = omtl.sweep(small, algorithm=["pm", "dom1"], **SMALL)
     assert runs.frame["network"].isna().tolist() == [True, False]
+    assert "no learner" not in capsys.readouterr().err
 
 
 def test_a_class_is_found_where_python_looked_before_it_was_written(
