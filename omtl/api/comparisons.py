@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, patch_of, told_apart
@@ -18,25 +21,40 @@ from omtl.api.plots import draw_curves
 from omtl.api.views import DisplayedResult, View
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
-from omtl.evidence import comparison_files as files
 from omtl.evidence.compared_learners import (
+    COLUMNS,
+    WORDS,
     baselines,
     comparison_notes,
     default_selection,
     labels_apart,
     play_learners,
 )
-from omtl.evidence.comparisons import REGION
+from omtl.evidence.comparisons import EQUIVALENT, REGION, beside
+from omtl.evidence.ranks import Ranking, ranking_of, write_diagrams
 from omtl.experiment.config import load_option
+from omtl.experiment.descriptions import PanelGrid
+from omtl.experiment.unit import ONE_DATA_SET
+from omtl.figures.drawing import draw
+from omtl.figures.numbers import ShownPanel
+from omtl.figures.panels import axes
+from omtl.figures.pictures import render
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import each_cell
+from omtl.tables.cells import each_cell, first_cell
 from omtl.util.errors import UserError
+from omtl.util.result_files import as_csv, for_latex, latex_table, write_all
 from omtl.util.screen import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from omtl.experiment.composition import ComposedRun
+
+DRAWN = 6
+"""Learners that have a learning curve: the one that was asked for, and the best of the others."""
+
+DIGITS = 10
+"""Significant digits of the numbers in files."""
 
 COLOURS = {"better": "green", "worse": "red", "undecided": ""}
 
@@ -63,27 +81,113 @@ class Comparison(DisplayedResult):
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each algorithm on each data set: mean, interval, difference, p, outcome."""
-        return files.written_rows(self.rows)
+        order = pd.MultiIndex.from_product([self.rows["dataset"].unique(), self._best_first])
+        ordered = self.rows.set_index(["dataset", "algorithm"], drop=False).loc[order]
+        return ordered[["dataset", *COLUMNS]].replace("", None).reset_index(drop=True)
 
     @property
     def repeats(self) -> pd.DataFrame:
         """A row for each repeat of each algorithm on each data set."""
-        return files.written_repeats(self.rows)
+        return pd.DataFrame(
+            [
+                {"dataset": row.dataset, "algorithm": row.algorithm, "repeat": n, "value": value}
+                | {f"param_{key}": one for key, one in params.items()}
+                for row in each_cell(self.rows)
+                for n, (value, params) in enumerate(zip(row.values, row.params, strict=True))
+            ]
+        )
 
     @property
     def curves(self) -> pd.DataFrame:
         """The cumulative error rate (%) after so many examples: mean and deviation over repeats."""
-        return files.written_curves(self.rows)
+        return pd.DataFrame(
+            [
+                {"dataset": panel.title, "label": line.label}
+                | {"examples": x, "mean": mean, "std": std}
+                for panel in self._panels
+                for line in panel.axes[0].lines
+                for x, mean, std in zip(line.x, line.mean, line.std, strict=True)
+            ]
+        )
 
     @property
     def ranks(self) -> pd.DataFrame:
         """Average ranks over the data sets, the best first; empty if they cannot be ranked."""
-        return files.written_ranks(self.rows)
+        if self._ranking is None:
+            return pd.DataFrame()
+        ranks = self._ranking.ranks
+        about = self.rows.drop_duplicates("algorithm").set_index("algorithm")
+        counts = self._outcomes.astype("Int64").mask(about["is_mine"].astype(bool))
+        average = pd.Series(self._ranking.average, name="average_rank").rename_axis("algorithm")
+        joined = average.to_frame().join([about[["label"]], ranks.T, counts]).reset_index()
+        return joined[["algorithm", "label", "average_rank", *ranks.index, *counts]]
 
     @property
     def config(self) -> ComposedRun:
         """What was composed, for what all data sets have in common."""
         return next(iter(self.configs.values()))
+
+    @property
+    def mine(self) -> Any:
+        """The row, on the first data set, of the learner that was asked for."""
+        return first_cell(self.rows[self.rows["is_mine"]])
+
+    @cached_property
+    def _ranking(self) -> Ranking | None:
+        """Average ranks of all that have numbers on all data sets; None for less than two."""
+        means = self.rows.pivot(index="dataset", columns="algorithm", values="mean")
+        means = means.loc[self.rows["dataset"].unique(), self.rows["algorithm"].unique()]
+        return ranking_of(METRICS[self.mine.metric], means)
+
+    @property
+    def _average_ranks(self) -> dict[str, float]:
+        return {} if self._ranking is None else self._ranking.average
+
+    @property
+    def _best_first(self) -> list[str]:
+        """The algorithms, the best average rank first, those without one last."""
+        average = self._average_ranks
+        return sorted(self.rows["algorithm"].unique(), key=lambda name: average.get(name, np.inf))
+
+    @property
+    def _outcomes(self) -> pd.DataFrame:
+        """On how many data sets the learner wins, ties and loses beside each algorithm."""
+        counts = pd.crosstab(self.rows["algorithm"], self.rows["outcome"])
+        words, names = list(WORDS.values()), self.rows["algorithm"].unique()
+        return counts.reindex(index=names, columns=words, fill_value=0)
+
+    @property
+    def _panels(self) -> list[ShownPanel]:
+        """A panel of learning curves for each data set that has some."""
+        mine = self.mine.algorithm
+        named = [mine, *[name for name in self._best_first if name != mine][: DRAWN - 1]]
+        panels: list[ShownPanel] = []
+        for dataset, found in self.rows.groupby("dataset", sort=False):
+            drawn = each_cell(found.set_index("algorithm").loc[named[::-1]])
+            lines = tuple(axes.line_of(r.label, r.seen, r.curves) for r in drawn if r.curves.size)
+            if lines:
+                of_panel = axes.Axes("examples", lines, "cumulative error rate (%)")
+                panels.append(ShownPanel(panel_letters(len(panels)), str(dataset), (of_panel,)))
+        return panels
+
+    def _side_by_side(self, text_of_cell: Callable[[Any], str]) -> list[list[str]]:
+        """Return the texts of a table with a column for each data set, then rank and outcomes.
+
+        The first line is of the heads; each other one is of an algorithm, the best average rank
+        first.
+        """
+        average, counts = self._average_ranks, self._outcomes
+        ranked = ["rank"] if average else []
+        lines = [["", *self.rows["dataset"].unique(), *ranked, "win/tie/loss"]]
+        for name in self._best_first:
+            own = self.rows[self.rows["algorithm"] == name]
+            win, tie, loss, _ = counts.loc[name]
+            if average:
+                ranked = [f"{average[name]:.1f}" if name in average else "--"]
+            outcomes = "" if own["is_mine"].any() else f"{win}/{tie}/{loss}"
+            cells = [text_of_cell(row) for row in each_cell(own)]
+            lines.append([own["label"].iloc[0], *cells, *ranked, outcomes])
+        return lines
 
     def plot(self, ax: Axes | None = None, dataset: str | None = None) -> Axes:
         """Draw the learning curves on a data set, by default the first; return the axes."""
@@ -95,12 +199,52 @@ class Comparison(DisplayedResult):
         return ax
 
     def to_latex(self) -> str:
-        """Return the comparison as a LaTeX table (booktabs) with a caption."""
-        return files.comparison_latex(self.rows, self.config)
+        """Return the comparison as a LaTeX table (booktabs), whose caption explains its marks."""
+        mine, metric = self.mine, METRICS[self.mine.metric]
+        unit = f" ({metric.unit})" if metric.unit else ""
+        of_one = mine.repeats_are_of == ONE_DATA_SET
+        many = " over shuffles of the data" if of_one else " over draws and shuffles"
+        caption = (
+            f"{metric.name[0].upper()}{metric.name[1:]}{unit}: mean ± standard deviation of "
+            f"{self.config.repeats} repeats{many}; hyper-parameters chosen by "
+            f"{self.config.selection.name}. Bold: the best mean of a column. Underlined: a tie "
+            f"with it, within {100 * REGION:.0f}% (95% interval of the paired ratio). Win, tie, "
+            f"loss: of {mine.label} beside the algorithm, in numbers of data sets; the rest are "
+            "undecided."
+        )
+        best = {name: first_cell(found) for name, found in self.rows.groupby("dataset", sort=False)}
+
+        def text_of_cell(row: Any) -> str:
+            if not row.n_repeats:
+                return "--"
+            shown, best_row = for_latex(_spread(row)), best[row.dataset]
+            if row.algorithm == best_row.algorithm:
+                return rf"\textbf{{{shown}}}"
+            ratio = beside(best_row.values, row.values, metric.lower_is_better)
+            return rf"\underline{{{shown}}}" if ratio["outcome"] == EQUIVALENT else shown
+
+        heads, *body = self._side_by_side(text_of_cell)
+        lines = [[for_latex(label), *cells] for label, *cells in body]
+        return latex_table(f"l{'r' * (len(heads) - 1)}", [map(for_latex, heads)], lines, caption)
 
     def write(self, folder: Path | str) -> list[Path]:
         """Write CSV, LaTeX, learning curves and ranks to a folder; return the paths."""
-        return files.write_comparison(self.rows, self.config, Path(folder))
+        folder, config = Path(folder), self.config
+        tables = {"comparison": self.frame, "repeats": self.repeats}
+        tables |= {"ranks": self.ranks, "curves": self.curves}
+        texts: dict[str, str | bytes] = {
+            f"{name}.csv": as_csv(table, DIGITS) for name, table in tables.items() if len(table)
+        }
+        texts["comparison.tex"] = self.to_latex()
+        told = f"{config.repeats} repeats, seed {config.seed}, selection {config.selection.name}"
+        if panels := self._panels:
+            grid = PanelGrid(columns=min(3, len(panels)))
+            drawn = render(lambda: draw(grid, panels, told), "curves", ("svg", "pdf"))
+            texts |= {f"curves.{form}": content for form, content in drawn.items()}
+        paths = write_all(folder, texts)
+        if self._ranking is not None and self._ranking.tells:
+            paths += write_diagrams([self._ranking], folder / "ranks", told, ("svg", "pdf"))
+        return paths
 
     @property
     def view(self) -> View:
@@ -109,7 +253,7 @@ class Comparison(DisplayedResult):
 
     def _view_of_one(self) -> View:
         """Return the learner among the others on one data set."""
-        mine = files.mine_in(self.rows)
+        mine = self.mine
         heads = ["", _metric_head(mine.metric), "95% interval"]
         heads += [f"{mine.label} − it", "95% interval ", "p (Holm)", f"{mine.label} is"]
         return View(
@@ -124,10 +268,8 @@ class Comparison(DisplayedResult):
 
     def _view_of_several(self) -> View:
         """Return one column per data set, with ranks, and wins, ties and losses."""
-        rows, mine = self.rows, files.mine_in(self.rows)
-        heads, *lines = files.side_by_side(
-            rows, lambda row: files.spread_text(row) if row.n_repeats else "none"
-        )
+        rows, mine = self.rows, self.mine
+        heads, *lines = self._side_by_side(lambda row: _spread(row) if row.n_repeats else "none")
         lacking = [f"{row.label} on {row.dataset}: {row.why}" for row in each_cell(rows) if row.why]
         outcomes = (
             f"win, tie and loss are {mine.label}'s: a tie is within "
@@ -145,18 +287,39 @@ class Comparison(DisplayedResult):
             lines,
             f"{_metric_head(mine.metric)}: {heading_of(self.config)}",
             right=heads[1:],
-            colours=["bold" if n == mine.algorithm else "" for n in files.best_first(rows)],
+            colours=["bold" if n == mine.algorithm else "" for n in self._best_first],
             notes=[*lacking, outcomes, *warnings],
         )
 
     def as_json(self) -> Any:
         """Return everything as plain values; of one data set alone, without a list."""
         found = [
-            _about(rows, self.configs[str(dataset)])
+            self._about(rows, self.configs[str(dataset)])
             | {"rows": [_plain(row) for row in each_cell(rows)]}
             for dataset, rows in self.rows.groupby("dataset", sort=False)
         ]
         return found if len(found) > 1 else found[0]
+
+    def _about(self, rows: pd.DataFrame, config: ComposedRun) -> dict[str, Any]:
+        """Return what all rows of a data set share."""
+        metric = METRICS[self.mine.metric]
+        return {
+            "version": version("omtl"),
+            **{group: getattr(config, group).name for group in SHARED},
+            "seed": config.seed,
+            "repeats": config.repeats,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "lower_is_better": metric.lower_is_better,
+            "learner": self.mine.algorithm,
+            "notes": comparison_notes(rows),
+        }
+
+
+def panel_letters(number: int) -> str:
+    """Return the label of a panel by its number from 0: a to z, then aa, ab and so on."""
+    before, last = divmod(number, len(ascii_lowercase))
+    return (panel_letters(before - 1) if before else "") + ascii_lowercase[last]
 
 
 def compare(
@@ -265,6 +428,12 @@ def _colour(row: Any) -> str:
     return "bold" if row.is_mine else COLOURS[row.significance]
 
 
+def _spread(row: Any) -> str:
+    """Return a row's mean and standard deviation."""
+    digits = 2 if row.mean >= 1.0 else 4
+    return f"{row.mean:.{digits}f}" + ("" if np.isnan(row.std) else f" ± {row.std:.{digits}f}")
+
+
 def _texts(row: Any) -> list[str]:
     if not row.n_repeats:
         return [row.label, row.why, *[""] * 5]
@@ -279,23 +448,6 @@ def _interval(low: float, high: float) -> str:
     if not math.isfinite(high - low):  # a single repeat
         return "none"
     return f"[{low:.4g}, {high:.4g}]"
-
-
-def _about(rows: pd.DataFrame, config: ComposedRun) -> dict[str, Any]:
-    """Return what all rows of a data set share."""
-    mine = files.mine_in(rows)
-    metric = METRICS[mine.metric]
-    return {
-        "version": version("omtl"),
-        **{group: getattr(config, group).name for group in SHARED},
-        "seed": config.seed,
-        "repeats": config.repeats,
-        "metric": metric.name,
-        "unit": metric.unit,
-        "lower_is_better": metric.lower_is_better,
-        "learner": mine.algorithm,
-        "notes": comparison_notes(rows),
-    }
 
 
 def _plain(row: Any) -> Mapping[str, Any]:

@@ -16,10 +16,10 @@ from rich.console import Console
 from small_tables import BASELINES, filled_store, small_table
 
 from omtl.api import tables
+from omtl.api.comparisons import Comparison, panel_letters
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
-from omtl.evidence.comparison_files import count_outcomes, panel_letters, written_ranks
 from omtl.evidence.ranks import rank
 from omtl.experiment.playing import compute
 from omtl.experiment.selection import select
@@ -166,14 +166,14 @@ ROWS = pd.concat(
 
 def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
     """Within 5% is a tie, whatever a test of significance says."""
-    counts = count_outcomes(ROWS)
-    assert counts.loc["near"].to_dict() == {"win": 1, "tie": 2, "loss": 0, "undecided": 0}
-    assert counts.loc["far"].to_dict() == {"win": 2, "tie": 0, "loss": 1, "undecided": 0}
+    counts = Comparison(ROWS, {}).ranks.set_index("algorithm")[["win", "tie", "loss", "undecided"]]
+    assert counts.loc["near"].tolist() == [1, 2, 0, 0]
+    assert counts.loc["far"].tolist() == [2, 0, 1, 0]
 
 
 def test_ranks() -> None:
     """By the means on each data set; the best average first."""
-    ranks = written_ranks(ROWS).set_index("algorithm")["average_rank"].round(3)
+    ranks = Comparison(ROWS, {}).ranks.set_index("algorithm")["average_rank"].round(3)
     assert list(ranks.items()) == [("mine", 1.667), ("near", 2.0), ("far", 2.333)]
 
 
