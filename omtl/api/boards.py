@@ -3,103 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from omtl.api.names import known_name
 from omtl.api.requests import ParallelOptions, parallel_for
-from omtl.api.views import DisplayedResult, View
 from omtl.evidence.board import BoardPlan
-from omtl.evidence.comparisons import REGION, number_text
-from omtl.evidence.ratings import REGRET
 from omtl.experiment.config import options
 from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
-from omtl.reproduction.board import BoardResult, from_results, make_board, write_board
+from omtl.reproduction.board import Board, from_results, make_board
 from omtl.util import user_folder
-from omtl.util.paths import CHECKOUT, RESULTS
-from omtl.util.user_folder import own_folder
+from omtl.util.paths import RESULTS
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-EXPLAINED = (
-    "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
-    "Real and synthetic are the ratings on those data sets alone. In the shares, numbers within "
-    f"{REGION:.0%} of each other are a tie. Edge and ties are the shares of choices at an edge of "
-    "the grid and between tied points. Time is that of the whole grid, relative to the median "
-    "learner."
-)
-
-
-@dataclass(frozen=True, repr=False)
-class Board(DisplayedResult):
-    """Learners ranked over data sets.
-
-    Parameters
-    ----------
-    made : Made
-        The board as it was played or read.
-    """
-
-    made: BoardResult
-
-    @property
-    def ranking(self) -> pd.DataFrame:
-        """A row for each learner, the best first: Elo with its interval, wins, ties, losses."""
-        return self.made.ranking
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row for each learner on each data set."""
-        return self.made.cells
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether units failed for another reason than missing data."""
-        return self.made.broken
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether it is the whole board, whose numbers belong in ``results/board``."""
-        board = self.made.board
-        whole = board == BoardPlan(board=board.board)
-        return whole and (CHECKOUT is None or own_folder() is None)
-
-    def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
-        """Write the board's files, by default where results are kept; return the paths."""
-        return write_board(self.made, Path(folder or RESULTS / self.made.board.folder), times)
-
-    @property
-    def view(self) -> View:
-        """The ranking, the best first."""
-        last = ["edge", "ties", "time"]
-        heads = ["", "learner", "Elo", "95% interval"]
-        groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
-        more = [name for name in (*self.made.board.more, REGRET) if name in self.ranking]
-        heads += [*groups, *more, "win", "tie", "loss", "data sets", "points", *last]
-        rows = []
-        for place, row in enumerate(self.ranking.to_dict("records"), start=1):
-            ratio = self.made.ratios.get(row["algorithm"])
-            rows.append(
-                [
-                    *(str(place), row["label"], f"{row['elo']:.0f}"),
-                    f"[{row['low']:.0f}, {row['high']:.0f}]",
-                    *(f"{row[name]:.0f}" for name in groups),
-                    *(number_text(row[name], ".4g") for name in more),
-                    *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
-                    *(str(row["data_sets"]), str(row["points"])),
-                    f"{number_text(row['edge'], '.0%')} {row['grid']}".strip(),
-                    number_text(row["ties"], ".0%"),
-                    "" if ratio is None else f"{ratio:.2g}",
-                ]
-            )
-        spare = ["ties", "points", "time", "data sets", "edge"]
-        notes = [EXPLAINED, *self.made.notes]
-        return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
 
 
 def planned_board(
@@ -180,7 +98,7 @@ def board(
     ['arow', 'coml', 'pa']
     """
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
-    return Board(from_results(plan) if published else make_board(plan, parallel_for(**how)))
+    return from_results(plan) if published else make_board(plan, parallel_for(**how))
 
 
 def submit(

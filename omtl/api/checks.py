@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from omtl.api.given import algorithm_of
-from omtl.api.views import DisplayedResult, View, view_of
 from omtl.experiment.discover_learners import installed_root, learners_in
 from omtl.experiment.playing import new_learner
 from omtl.reference.conformance import FAIL, look_at
 from omtl.util import user_folder
+from omtl.util.views import DisplayedResult, View, view_of
 
 COLOURS = {"pass": "green", "fail": "bold red", "warning": "yellow"}
 

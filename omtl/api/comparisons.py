@@ -18,7 +18,6 @@ import pandas as pd
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, patch_of, told_apart
 from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
-from omtl.api.views import DisplayedResult, View
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import (
@@ -44,6 +43,7 @@ from omtl.tables.cells import each_cell, first_cell
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, for_latex, latex_table, write_all
 from omtl.util.screen import plural
+from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

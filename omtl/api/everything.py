@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from omtl.api import figures, tables
-from omtl.api.views import View
 from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
@@ -26,6 +25,7 @@ from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.verdict import OURS, VERDICTS
 from omtl.util.paths import results_to_read
+from omtl.util.views import View
 
 HEADS = ("paper", "reading", "cells", "claims", "figures")
 

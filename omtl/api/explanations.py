@@ -11,7 +11,6 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.requests import RequestOptions, request_for
-from omtl.api.views import DisplayedResult, View
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
@@ -23,6 +22,7 @@ from omtl.tables.published_results import PublishedRun, source_of, stored_or_pub
 from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.screen import say
+from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -11,7 +11,6 @@ import pandas as pd
 
 from omtl import datasets, results
 from omtl.api.requests import RequestOptions, request_for
-from omtl.api.views import view_of
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description
 from omtl.experiment.readings import Reading
@@ -35,6 +34,7 @@ from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path
 from omtl.util.result_files import as_csv, as_parquet, write_all
 from omtl.util.screen import plural
+from omtl.util.views import view_of
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -11,7 +11,6 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.requests import RequestOptions, request_for
-from omtl.api.views import DisplayedResult, View
 from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.experiment.descriptions import by_reading, by_rule
@@ -26,6 +25,7 @@ from omtl.tables.request import Request
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say
+from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtl.api.names import known_name
-from omtl.api.views import DisplayedResult, View
 from omtl.experiment.config import option_files, options
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
@@ -21,6 +20,7 @@ from omtl.util.paths import PACKAGE
 from omtl.util.providers import added_module, extension_of
 from omtl.util.screen import plural
 from omtl.util.user_folder import module_in, own_folder
+from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
     import pandas as pd

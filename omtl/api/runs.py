@@ -13,12 +13,12 @@ import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
-from omtl.api.views import DisplayedResult, View, as_shown
 from omtl.experiment.composition import note_on_networks, overrides_in
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util import user_folder
 from omtl.util.errors import UserError
+from omtl.util.views import DisplayedResult, View, as_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,6 @@ from omtl.api.explanations import Explanation, explain_cell
 from omtl.api.names import known_name
 from omtl.api.plots import axes_for, draw_agreement
 from omtl.api.requests import RequestOptions, request_for
-from omtl.api.views import WIDEST, DisplayedResult, View
 from omtl.compute.engine import News, Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.compute.store import cached
@@ -67,6 +66,7 @@ from omtl.tables.scoring import play_until_settled, scored
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say
+from omtl.util.views import WIDEST, DisplayedResult, View
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -12,8 +12,8 @@ OPTIONS = (JSON,)
 
 def run(as_json: bool) -> int:
     """Print the state of each item; fail if an essential one is missing."""
-    from omtl.api.views import View
     from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
+    from omtl.util.views import View
 
     found = examined()
     if as_json:

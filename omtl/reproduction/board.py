@@ -1,10 +1,10 @@
-"""The board end to end: play missing units, rank, write; or rank existing results."""
+"""The board end to end: play missing units, rank, show, write; or rank existing results."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,47 +21,122 @@ from omtl.evidence.board import (
     data_facts,
     read_cells,
 )
+from omtl.evidence.comparisons import REGION, number_text
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
 from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
 from omtl.util.errors import UserError
 from omtl.util.host import host
-from omtl.util.paths import results_to_read
+from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
 from omtl.util.result_files import as_csv, read_csv, write_all
+from omtl.util.user_folder import own_folder
+from omtl.util.views import DisplayedResult, View
+
+EXPLAINED = (
+    "Elo is relative to the learners that compete here; intervals resample data sets and repeats. "
+    "Real and synthetic are the ratings on those data sets alone. In the shares, numbers within "
+    f"{REGION:.0%} of each other are a tie. Edge and ties are the shares of choices at an edge of "
+    "the grid and between tied points. Time is that of the whole grid, relative to the median "
+    "learner."
+)
 
 
-@dataclass(frozen=True)
-class BoardResult:
-    """A board that was played or read.
+@dataclass(frozen=True, repr=False)
+class Board(DisplayedResult):
+    """Learners ranked over data sets, as they were played or read.
 
     Parameters
     ----------
-    cells, ranking, seconds, data : DataFrame
-        A row for each cell, learner, cell and data set (`omtl.evidence.board`).
+    plan : BoardPlan
+    frame : DataFrame
+        A row for each learner on each data set (`omtl.evidence.board.CELLS`).
+    ranking : DataFrame
+        A row for each learner, the best first: Elo with its interval, wins, ties, losses.
+    seconds, data : DataFrame
+        The time of each learner on each data set, and what the data sets are like.
     notes : list of str
         Notes for the reader, one sentence each.
-    broken : bool
-        Whether a cell failed for a reason other than missing data.
+    is_broken : bool
+        Whether units failed for another reason than missing data.
     """
 
-    board: BoardPlan
-    cells: pd.DataFrame
+    plan: BoardPlan
+    frame: pd.DataFrame
     ranking: pd.DataFrame
     seconds: pd.DataFrame
     data: pd.DataFrame
-    notes: list[str] = field(default_factory=list)
-    broken: bool = False
+    notes: list[str]
+    is_broken: bool = False
 
     @property
     def ratios(self) -> dict[str, float]:
         """The time of each learner relative to the median learner."""
         return beside_median(self.seconds, "seconds")
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is the whole board, whose numbers belong in ``results/board``."""
+        whole = self.plan == BoardPlan(board=self.plan.board)
+        return whole and (CHECKOUT is None or own_folder() is None)
 
-def make_board(
-    board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
-) -> BoardResult:
+    def write(self, folder: Path | str | None = None, times: bool = False) -> list[Path]:
+        """Write the board's files, by default where results are kept; return the paths.
+
+        Times that are there stay unless `times`.
+        """
+        folder = Path(folder or RESULTS / self.plan.folder)
+        about = {
+            "board": self.plan.config,
+            "seed": self.plan.seed,
+            "repeats": self.plan.repeats or self.plan.config["repeats"],
+            "cpu": host()["cpu"],
+        }
+        texts = {
+            "cells.csv": as_csv(self.frame, DIGITS),
+            "ranking.csv": as_csv(self.ranking, DIGITS),
+            "data.csv": as_csv(self.data, DIGITS),
+            "board.meta.json": json.dumps(about, indent=1) + "\n",
+        }
+        cell = ["dataset", "algorithm"]
+        shown = self.seconds.assign(seconds=self.seconds["seconds"].map("{:.3g}".format))
+        if not times and (folder / "times.csv").exists():
+            shown = shown.set_index(cell)
+            shown.update(read_csv(folder / "times.csv").set_index(cell)[["seconds"]])
+            shown = shown.reset_index()
+        texts["times.csv"] = as_csv(shown)
+        return write_all(folder, texts)
+
+    @property
+    def view(self) -> View:
+        """The ranking, the best first."""
+        last = ["edge", "ties", "time"]
+        heads = ["", "learner", "Elo", "95% interval"]
+        groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
+        more = [name for name in (*self.plan.more, REGRET) if name in self.ranking]
+        heads += [*groups, *more, "win", "tie", "loss", "data sets", "points", *last]
+        rows = []
+        for place, row in enumerate(self.ranking.to_dict("records"), start=1):
+            ratio = self.ratios.get(row["algorithm"])
+            rows.append(
+                [
+                    *(str(place), row["label"], f"{row['elo']:.0f}"),
+                    f"[{row['low']:.0f}, {row['high']:.0f}]",
+                    *(f"{row[name]:.0f}" for name in groups),
+                    *(number_text(row[name], ".4g") for name in more),
+                    *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
+                    *(str(row["data_sets"]), str(row["points"])),
+                    f"{number_text(row['edge'], '.0%')} {row['grid']}".strip(),
+                    number_text(row["ties"], ".0%"),
+                    "" if ratio is None else f"{ratio:.2g}",
+                ]
+            )
+        spare = ["ties", "points", "time", "data sets", "edge"]
+        notes = [EXPLAINED, *self.notes]
+        return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
+
+
+def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None) -> Board:
     """Play missing units, and rank the learners, with the submissions to the whole board.
 
     Raises
@@ -86,7 +161,7 @@ def make_board(
     facts = data_facts(board, store, number_of_jobs(parallel))
     ranked, of_order = _ranked(competing, board, facts)
     notes += [*left_out, *of_order]
-    return BoardResult(board, found, ranked, seconds, facts, notes, outcome.is_broken)
+    return Board(board, found, ranked, seconds, facts, notes, outcome.is_broken)
 
 
 def _ranked(
@@ -106,12 +181,12 @@ def _ranked(
     return ranked, [*about, *order_notes(found, ranked, board.config, board.seed)]
 
 
-def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
+def from_results(board: BoardPlan, results: Path | None = None) -> Board:
     """Rank the requested learners and data sets from ``results/board``.
 
     Parameters
     ----------
-    board : Board
+    board : BoardPlan
     results : Path, optional
         The folder of results; by default the one written here, or else the package's.
 
@@ -133,33 +208,9 @@ def from_results(board: BoardPlan, results: Path | None = None) -> BoardResult:
             tables = [t[t[column].map(_name).isin(asked)] if column in t else t for t in tables]
     found, seconds, data = tables
     ranked, of_order = _ranked(found, board, data)
-    return BoardResult(board, found, ranked, seconds, data, [*notes, *of_order])
+    return Board(board, found, ranked, seconds, data, [*notes, *of_order])
 
 
 def _name(entrant: str) -> str:
     """Return the name of an entrant's config: ``dom1`` of ``dom1@ring``."""
     return entrant.partition("@")[0]
-
-
-def write_board(made: BoardResult, folder: Path, with_times: bool = False) -> list[Path]:
-    """Write the files of a board; times that are there stay unless `with_times`."""
-    about = {
-        "board": made.board.config,
-        "seed": made.board.seed,
-        "repeats": made.board.repeats or made.board.config["repeats"],
-        "cpu": host()["cpu"],
-    }
-    texts = {
-        "cells.csv": as_csv(made.cells, DIGITS),
-        "ranking.csv": as_csv(made.ranking, DIGITS),
-        "data.csv": as_csv(made.data, DIGITS),
-        "board.meta.json": json.dumps(about, indent=1) + "\n",
-    }
-    cell = ["dataset", "algorithm"]
-    shown = made.seconds.assign(seconds=made.seconds["seconds"].map("{:.3g}".format))
-    if not with_times and (folder / "times.csv").exists():
-        shown = shown.set_index(cell)
-        shown.update(read_csv(folder / "times.csv").set_index(cell)[["seconds"]])
-        shown = shown.reset_index()
-    texts["times.csv"] = as_csv(shown)
-    return write_all(folder, texts)

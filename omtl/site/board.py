@@ -11,7 +11,7 @@ from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import beside_median, count_sharing, numbers, sharing, summary_lines
 from omtl.measures.metrics import METRICS
-from omtl.reproduction.board import BoardResult, from_results
+from omtl.reproduction.board import Board, from_results
 from omtl.site.sources import Sources
 from omtl.site.text import short
 
@@ -36,17 +36,17 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     if not (sources.results / "board" / "cells.csv").is_file():
         return None
     made = from_results(BoardPlan(), sources.results)
-    config, names = made.board.config, _names(made.data)
-    times, memory = made.ratios, beside_median(made.cells, "bytes")
+    config, names = made.plan.config, _names(made.data)
+    times, memory = made.ratios, beside_median(made.frame, "bytes")
     rows = made.ranking.assign(
         time=made.ranking["algorithm"].map(times),
         memory=made.ranking["algorithm"].map(memory),
-        lines=made.ranking["algorithm"].map(summary_lines(made.cells, config["metric"], names)),
+        lines=made.ranking["algorithm"].map(summary_lines(made.frame, config["metric"], names)),
     )
     timed = rows[rows["time"].notna()]
     kinds = {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()}
     data = made.data.assign(title=made.data["dataset"].map(names))
-    gains = sharing(made.cells, config["families"])
+    gains = sharing(made.frame, config["families"])
     return {
         "rows": rows.to_dict("records"),
         "data": data.assign(in_words=data["kind"].map(kinds)).to_dict("records"),
@@ -69,11 +69,11 @@ def _names(data: pd.DataFrame) -> dict[str, str]:
     return dict(zip(data["dataset"], titles, strict=True))
 
 
-def _battles(made: BoardResult, data: pd.DataFrame) -> dict[str, Any]:
+def _battles(made: Board, data: pd.DataFrame) -> dict[str, Any]:
     """Return the numbers of all battles, and the words of each cell's command."""
-    learners, values = numbers(made.cells)
-    labels = dict(zip(made.cells["algorithm"], made.cells["label"], strict=True))
-    texts = made.cells.set_index(["algorithm", "dataset"])[["chosen", "curve"]]
+    learners, values = numbers(made.frame)
+    labels = dict(zip(made.frame["algorithm"], made.frame["label"], strict=True))
+    texts = made.frame.set_index(["algorithm", "dataset"])[["chosen", "curve"]]
 
     def of_data_set(row: Mapping[Hashable, Any]) -> dict[str, Any]:
         name = row["dataset"]
@@ -82,16 +82,16 @@ def _battles(made: BoardResult, data: pd.DataFrame) -> dict[str, Any]:
             "name": name,
             **{fact: row[fact] for fact in ("title", "kind", "rows", "tasks", "features")},
             "seen": row.get("seen", ""),
-            "words": made.board.overrides(name),
+            "words": made.plan.overrides(name),
             "values": [[short(v) for v in of_learner] for of_learner in values[name].tolist()],
             "chosen": list(mine["chosen"]),
             "curves": list(mine["curve"]),
         }
 
     return {
-        "lower": METRICS[made.board.config["metric"]].lower_is_better,
+        "lower": METRICS[made.plan.config["metric"]].lower_is_better,
         "region": REGION,
         "learners": [{"name": name, "label": labels[name]} for name in learners],
-        "grids": {name: made.board.grid_words(name) for name in learners},
+        "grids": {name: made.plan.grid_words(name) for name in learners},
         "data": [of_data_set(row) for row in data.to_dict("records") if row["dataset"] in values],
     }

@@ -48,7 +48,7 @@ from omtl.evidence.ratings import (
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
-from omtl.reproduction.board import from_results, make_board, write_board
+from omtl.reproduction.board import from_results, make_board
 from omtl.reproduction.submission import (
     check_submission,
     digest,
@@ -124,7 +124,7 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     made = make_board(board, SERIAL, store)
     assert made.ranking["algorithm"].tolist()[0] in SMALL.learners
     assert set(made.ranking["label"]) == {"PA", "PM", "DOM-I (full)"}
-    held = made.cells.set_index(["dataset", "algorithm"])["bytes"]
+    held = made.frame.set_index(["dataset", "algorithm"])["bytes"]
     assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
     assert made.data["kind"].tolist() == ["opposed", "changing"]
     facts = made.data.set_index("dataset").loc["joining_tasks"].to_dict()
@@ -135,15 +135,15 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
     }
     least = made.data.set_index("dataset")["least_loss"]
     assert least.between(0.0, 10.0).all()  # few examples for many features
-    for learner, cells in made.cells.groupby("algorithm"):
+    for learner, cells in made.frame.groupby("algorithm"):
         beyond = (cells["hinge_loss"] - cells["dataset"].map(least)).median()
         shown = made.ranking.set_index("algorithm").loc[learner, "regret"]
         assert shown == pytest.approx(beyond, abs=1e-3)
         assert shown > 0.0
-    assert made.cells[["edge", "ties"]].stack().between(0.0, 1.0).all()
+    assert made.frame[["edge", "ties"]].stack().between(0.0, 1.0).all()
     for row in made.ranking.itertuples():
         assert row.grid == next((word for word, most in MARKS.items() if row.edge > most), "")
-    for row in made.cells.itertuples():
+    for row in made.frame.itertuples():
         curve = [float(rate) for rate in row.curve.split()]
         seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
         assert 1 < len(curve) == len(seen) <= POINTS
@@ -154,18 +154,17 @@ def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
         assert seconds[place] == pytest.approx(min(took), rel=1e-3)
     longer = board_cells(replace(SMALL, repeats=3), store, Outcome())
     assert set(longer["why"]) == {"2 of 3 repeats are stored"}
-    first = {path.name: path.read_bytes() for path in write_board(made, tmp_path)}
+    first = {path.name: path.read_bytes() for path in made.write(tmp_path)}
     again = {
-        path.name: path.read_bytes()
-        for path in write_board(make_board(board, SERIAL, store), tmp_path)
+        path.name: path.read_bytes() for path in make_board(board, SERIAL, store).write(tmp_path)
     }
     assert again == first
-    rounded = [float(f"{mean:.{DIGITS}g}") for mean in made.cells["mean"]]
+    rounded = [float(f"{mean:.{DIGITS}g}") for mean in made.frame["mean"]]
     assert pd.read_csv(tmp_path / "cells.csv")["mean"].tolist() == rounded
     lines = first["times.csv"].decode().splitlines()
     kept = [*lines[:1], lines[1].rsplit(",", 1)[0] + ",77", *lines[3:]]
     (tmp_path / "times.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    write_board(made, tmp_path)
+    made.write(tmp_path)
     written = (tmp_path / "times.csv").read_text(encoding="utf-8").splitlines()
     assert written == [lines[0], kept[1], *lines[2:]]
 
@@ -227,7 +226,7 @@ def test_the_command_of_a_cell_makes_its_number(played: tuple[BoardPlan, Store])
 def test_what_is_outdated_is_not_mixed(played: tuple[BoardPlan, Store]) -> None:
     """An entry counts where it was played on the very streams of the board."""
     board, store = played
-    cells = make_board(board, SERIAL, store).cells
+    cells = make_board(board, SERIAL, store).frame
     pm = cells[cells["algorithm"] == "pm"]
     own = pm.assign(algorithm="mine", label="Mine").to_dict("records")
     content = {"learner": "mine", "cells": own}
@@ -275,7 +274,7 @@ def test_what_sharing_gains() -> None:
 def test_streams_are_the_same_for_all_learners(played: tuple[BoardPlan, Store]) -> None:
     """Their hash is of the rows and the options; a change of code leaves it as it is."""
     board, store = played
-    cells = make_board(board, SERIAL, store).cells
+    cells = make_board(board, SERIAL, store).frame
     assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
     unit = replace(board.units["joining_tasks", "pa"][0])
     rule = SelectionSpec.named("progressive")
@@ -299,7 +298,7 @@ def test_a_board_is_read_where_it_was_written(
     """Here, also where no table was; and an entry counts on the board for which it was written."""
     board, store = played
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    write_board(make_board(board, SERIAL, store), tmp_path / "board")
+    make_board(board, SERIAL, store).write(tmp_path / "board")
     content = replayed_submission(
         BoardPlan(learners=("coml",), data=SMALL.data, repeats=2), SERIAL, store
     )
@@ -398,19 +397,19 @@ def test_a_board_of_networks(tmp_path: Path) -> None:
     """A learner on a network enters on each; a ring of nodes with two links sends less than all."""
     board = BoardPlan("networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1)
     made = make_board(board, SERIAL, Store(tmp_path / "store"))
-    sent = made.cells.set_index("label")["sent"]
+    sent = made.frame.set_index("label")["sent"]
     m, d = 8, 50
     assert sent["DOM-I (full)"] == m * (m - 1) * m * d
     assert sent["DOM-I (grid)"] == 2 * 10 * m * d  # two rows of four nodes
     assert sent["DOM-I (ring)"] == 2 * m * m * d
     assert sent["OGD"] == 0
     assert made.ranking.set_index("label")["sent"].to_dict() == sent.to_dict()
-    assert made.cells.set_index("label")["mean"].nunique() == 4
-    write_board(made, tmp_path / board.folder)
+    assert made.frame.set_index("label")["mean"].nunique() == 4
+    made.write(tmp_path / board.folder)
     asked = BoardPlan(board="networks", learners=("dom1",))
     assert len(from_results(asked, tmp_path).ranking) == 3
     config = {"metric": "error", "own": {"dom1": "an example"}}
-    assert order_notes(made.cells, made.ranking, config)[-1].startswith("3 of the 4 learners")
+    assert order_notes(made.frame, made.ranking, config)[-1].startswith("3 of the 4 learners")
 
 
 def test_a_board_of_learners_that_query_labels(tmp_path: Path) -> None:
