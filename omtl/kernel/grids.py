@@ -14,7 +14,7 @@ declaration. Tests and ``omtl check`` compare both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,12 @@ import numpy as np
 from omtl.data.examples import Examples
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.data.streams import Stream
-from omtl.kernel.inlining import chosen, forms, inlined, loop
+from omtl.kernel.inlining import forms, inlined, loop
 from omtl.kernel.lanes import SUMS
 from omtl.kernel.play import Trace, new_trace, play
-from omtl.kernel.products import axpy, dense_row_dots
+from omtl.kernel.products import axpy, dense_row_dots, each_feature
 from omtl.kernel.rules import Example, Shape, findings, row_at
-from omtl.kernel.sharing import can_share, steps_of
+from omtl.kernel.sharing import begin_shared_round, can_share, shared_scores, steps_of
 from omtl.kernel.side_by_side import zero_vectors
 from omtl.kernel.vectors import Bank
 
@@ -85,18 +85,18 @@ class Part(NamedTuple):
         Norms at the end of the last round, if `kind` is SUMMED.
     rate, bound : ndarray of shape (n_copies,)
         The result of the step function: the factor of y x, and the divisor or threshold.
-    label, example : ndarray of shape (n_copies, n_tasks)
-        What a copy of the first part adds at the end of the round.
+    label : ndarray of shape (n_tasks, n_copies)
+        What a copy of the first part adds at the end of the round, as a factor of `example`.
+    example : ndarray of shape (n_tasks,), int64
+        The round's example of each task.
     met : ndarray of shape (n_slots, n_features), bool
         Which features the examples so far have had.
     of : ndarray of shape (n_slots, n_points), uint32
         The copy that a point has.
-    start, stop, limit : ndarray of shape (n_slots,), int64
-        A slot's copies are numbered from `start` to ``stop - 1``, and at most to ``limit - 1``.
+    start, stop : ndarray of shape (n_slots,), int64
+        A slot's copies are numbered from `start` to ``stop - 1``.
     has_points : ndarray of shape (n_copies, 2), bool
         Whether the copy has points that do not learn from the example, and that do.
-    successor : ndarray of shape (n_copies,), uint32
-        The copy with which the learning points continue, often the same.
     steps : ndarray of shape (n_copies,)
         The factor with which an example is added.
     sums : ndarray of shape (SUMS, n_copies)
@@ -114,9 +114,7 @@ class Part(NamedTuple):
     of: np.ndarray
     start: np.ndarray
     stop: np.ndarray
-    limit: np.ndarray
     has_points: np.ndarray
-    successor: np.ndarray
     steps: np.ndarray
     sums: np.ndarray
 
@@ -126,39 +124,26 @@ class Part(NamedTuple):
         dots(bank.vectors, x, first, last, sums)
         _times(bank.scale[first:last], sums[0, first:last], bank.product[first:last])
 
-    def mark_copies(self, first, last, of, learns):
-        """Mark copies with points that do not learn, and that do; return how many have both."""
-        has_points = self.has_points
-        for c in range(first, last):
-            has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
-        for p in range(of.size):
-            has_points[of[p], np.uint8(learns[p])] = True
-        n_both = 0
-        for c in range(first, last):
-            n_both += has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]
-        return n_both
-
     def split_copies(self, slot, learns):
         """Split copies from which only some points learn; return whether the memory sufficed.
 
         Afterwards a copy has points of one kind only, given by `has_points`.
         """
-        has_points, successor, of = self.has_points, self.successor, self.of[slot]
-        first, last = self.start[slot], self.stop[slot]
-        n_both = self.mark_copies(first, last, of, learns)
-        if n_both == 0:
-            return True
-        if last + n_both > self.limit[slot]:
-            return False
-        new = last
-        for c in range(first, last):
-            successor[c] = c
-            if has_points[c, 0] and has_points[c, 1]:
-                successor[c] = new
+        has_points, of, start = self.has_points, self.of[slot], self.start[slot]
+        last = new = self.stop[slot]
+        for c in range(start, last):
+            has_points[np.uint32(c), 0] = has_points[np.uint32(c), 1] = False
+        for p in range(of.size):
+            has_points[of[p], np.uint8(learns[p])] = True
+        for c in range(start, last):
+            if has_points[np.uint32(c), 0] & has_points[np.uint32(c), 1]:
+                if new == start + self.steps.size // self.start.size:
+                    return False
                 self.duplicate(c, new, self.met[slot])
-                has_points[c, 1], has_points[new, 1] = False, True
+                has_points[c, 1], has_points[new, 0], has_points[new, 1] = False, False, True
+                for p in range(of.size):
+                    of[p] = new if learns[p] and of[p] == c else of[p]
                 new += 1
-        move_to_successors(successor, of, learns)
         self.stop[slot] = new
         return True
 
@@ -172,8 +157,8 @@ class Part(NamedTuple):
             of[new] = of[c]
         for of in (self.norm, self.rate, self.bound):
             of[new] = of[c]
-        for k in range(self.label.shape[1]):
-            self.label[new, k], self.example[new, k] = self.label[c, k], self.example[c, k]
+        for k in range(self.label.shape[0]):
+            self.label[k, new] = self.label[k, c]
 
     def step_copies(self, x, y, first, last):
         """Let the copies whose points learn take their steps along `x`."""
@@ -201,28 +186,23 @@ class Part(NamedTuple):
 
     def schedule(self, x, y, first, last):
         """Schedule y times an example for the copies whose points learn."""
+        self.example[x.task] = x.i
         for c in range(first, last):
             if self.has_points[c, 1]:
-                self.label[c, x.task], self.example[c, x.task] = y, x.i
+                self.label[x.task, c] = y
 
-    def close_sums(self, rows, first, last):
-        """Add the round's examples to copies of the first part, and divide these."""
-        bank, label, steps = self.bank, self.label, self.steps
-        for k in range(label.shape[1]):
-            more = True
-            while more:  # more than once if the task had several examples in the round
-                more, i = False, -1
-                for c in range(first, last):
-                    steps[c] = 0.0
-                    if label[c, k] != 0.0:
-                        i = self.example[c, k] if i < 0 else i
-                        more |= self.example[c, k] != i
-                        if self.example[c, k] == i:
-                            steps[c] = self.rate[c] * label[c, k] / bank.scale[c]
-                            label[c, k] = 0.0
-                if i >= 0:
-                    axpys(steps, row_at(rows, i), first, last, bank.vectors)
-        for c in range(first, last):
+    def close_sums(self, rows):
+        """Add the round's examples to the copies of the first part, and divide these."""
+        bank, last, steps = self.bank, self.stop[0], self.steps
+        for k in range(self.example.size):
+            label, any_learns = self.label[k], False
+            for c in range(last):
+                steps[c] = self.rate[c] * label[c] / bank.scale[c]
+                any_learns |= label[c] != 0.0
+                label[c] = 0.0
+            if any_learns:
+                axpys(steps, row_at(rows, self.example[k]), 0, last, bank.vectors)
+        for c in range(last):
             bank.divide(c, self.bound[c])
 
     def note_norms(self):
@@ -233,27 +213,27 @@ class Part(NamedTuple):
 
 
 def new_part(
-    kind: int, steps: Sequence[Any], vectors: np.ndarray, n_slots: int, n_added: int, sparse: bool
+    kind: int, steps: Sequence[Any], n_slots: int, n_features: int, n_added: int, sparse: bool
 ) -> Part | None:
     """Return a copy for all points with the same step, in each slot.
 
-    None if there are fewer of the zero vectors than different steps.
+    None if the memory is too small for the different steps.
 
     Parameters
     ----------
     kind : int
     steps : sequence
         The step function of each point, and what it takes.
-    vectors : ndarray of shape (n_copies, n_features)
-    n_slots, n_added : int
-        Numbers of slots, and of examples that a copy may add at the end of a round.
+    n_slots, n_features, n_added : int
+        Numbers of slots, of features, and of examples that a copy adds at the end of a round.
     sparse : bool
     """
-    n = len(vectors)
-    most = n // n_slots
+    most = max(1, min(len(steps), MEMORY // (8 * n_slots * max(1, n_features))))
     numbered = {step: c for c, step in enumerate(dict.fromkeys(steps))}
     if len(numbered) > most:
         return None
+    # At least two copies of two features: numba takes a matrix of one row for one of columns.
+    n, n_features = max(2, most * n_slots), max(2, n_features)
     start = most * np.arange(n_slots)
     norm, rate, bound, factors = np.zeros((4, n))
     for (step, given), c in numbered.items():
@@ -261,19 +241,17 @@ def new_part(
     of = np.array([numbered[step] for step in steps])
     return Part(
         kind=kind,
-        bank=Bank.of(vectors, normed=True),
+        bank=Bank.of(zero_vectors(n, n_features, sparse), normed=True),
         norm=norm,
         rate=rate,
         bound=bound,
-        label=np.zeros((n, n_added)),
-        example=np.zeros((n, n_added), dtype=np.int64),
-        met=np.full((n_slots, vectors.shape[1]), not sparse),
+        label=np.zeros((n_added, n)),
+        example=np.zeros(n_added, dtype=np.int64),
+        met=np.zeros((n_slots, n_features), dtype=np.bool_),
         of=(start[:, None] + of).astype(np.uint32),
         start=start,
         stop=start + len(numbered),
-        limit=start + most,
         has_points=np.zeros((n, 2), dtype=np.bool_),
-        successor=np.zeros(n, dtype=np.uint32),
         steps=factors,
         sums=np.zeros((SUMS, n)),
     )
@@ -302,7 +280,7 @@ class Points(NamedTuple):
     learns: np.ndarray
 
     def record_scores(self, k, y, teaches, zero):
-        """Record the scores of an example of task `k`; return how many points learn from it.
+        """Record the scores of an example of task `k`; return whether any point learns from it.
 
         Each loop over points is short, so that it is vectorised.
         """
@@ -314,12 +292,12 @@ class Points(NamedTuple):
         for p in range(score.size):
             mistakes[p] += not y * score[p] > 0.0
             trace.diverged[0, p] += not np.isfinite(score[p])
-        n_learn = 0
+        any_learns = False
         for p in range(score.size):
             learns[p] = teaches and y * score[p] < 1.0
             updates[p] += learns[p]
-            n_learn += learns[p]
-        return n_learn
+            any_learns |= learns[p]
+        return any_learns
 
     def record_checkpoint(self, passed):
         """Record the mistakes and the loss so far."""
@@ -379,98 +357,16 @@ axpys = forms(_dense_axpys, _sparse_axpys)
 """Add ``a[j]`` times `x` to some vectors ``W[j]``: ``axpys(a, x, first, last, W)``."""
 
 
-def _all_are_marked(met, x):
-    pass
-
-
-def _mark_nonzeros(met, x):
-    for e in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
-        met[x.rows.indices[e]] = True
-
-
-mark_features = forms(_all_are_marked, _mark_nonzeros)
-"""Mark the features of an example; for dense rows all are marked from the start."""
+@each_feature
+def mark(f, value, met):  # noqa: ARG001
+    """Mark the features of an example: ``mark(x, met)``."""
+    met[f] = True
 
 
 @inlined
 def _times(scale, sums, out):
     for c in range(out.size):
         out[c] = scale[c] * sums[c]
-
-
-@inlined
-def move_to_successors(successor, of, learns):
-    """Move the learning points to the successors of their copies."""
-    for p in range(of.size):
-        if learns[p]:
-            of[p] = successor[of[p]]
-
-
-# Scores of all points
-
-
-@inlined
-def _add_scores(product, of, score):
-    for p in range(score.size):
-        score[p] += product[of[p]]
-
-
-@inlined
-def _sum_of_products(learner, points, parts, k):  # noqa: ARG001
-    points.score[:] = 0.0
-    for part in parts:
-        _add_scores(part.bank.product, part.of[k if part.of.shape[0] > 1 else 0], points.score)
-
-
-def _weighed_sum(weigh: Callable) -> Callable:
-    def weighed_sum(learner, points, parts, k):  # noqa: ARG001
-        first, second = parts
-        factors, score = points.factors, points.score
-        of_first, of_second = first.of[0], second.of[k]
-        for p in range(score.size):
-            c = of_second[p]
-            of_round = (factors[0, p], factors[1, p], factors[2, p], factors[3, p])
-            common, own, more = weigh(of_round, second.norm[c])
-            product = second.bank.product[c]
-            score[p] = common * first.bank.product[of_first[p]] + (own + more) * product
-
-    return weighed_sum
-
-
-def _note_factors(of_round: Callable) -> Callable:
-    def note(learner, points, t):  # noqa: ARG001
-        factors = points.factors
-        for p in range(points.score.size):
-            r, s, u, v = of_round(points.hyper[p], float(t))
-            factors[0, p], factors[1, p], factors[2, p], factors[3, p] = r, s, u, v
-
-    return note
-
-
-def _no_factors(learner, points, t):
-    pass
-
-
-def _form_of_scores(kind: Any) -> Callable:
-    return _weighed_sum(kind.shared_weights[1]) if kind.shared_weights else _sum_of_products
-
-
-def _form_of_rounds(kind: Any) -> Callable:
-    return _note_factors(kind.shared_weights[0]) if kind.shared_weights else _no_factors
-
-
-def scores(learner: Any, points: Points, parts: tuple[Part, ...], k: int) -> None:
-    """Write the score of each point on an example of task `k`; the parts have the products."""
-    _form_of_scores(type(learner))(learner, points, parts, k)
-
-
-def begin_round(learner: Any, points: Points, t: int) -> None:
-    """Store the factors of each point after `t` rounds, if `weights` are given."""
-    _form_of_rounds(type(learner))(learner, points, t)
-
-
-chosen(scores, lambda learner, *_: _form_of_scores(learner.instance_class))
-chosen(begin_round, lambda learner, *_: _form_of_rounds(learner.instance_class))
 
 
 def share_slowly(
@@ -483,10 +379,9 @@ def share_slowly(
     zero: float,
 ) -> bool:
     """Play a stream with all points; return whether the memory sufficed."""
-    n_points = points.score.size
     passed = 0
     for t in range(stream.start.size - 1):
-        begin_round(learner, points, t)
+        begin_shared_round(learner, points, t)
         for e in range(stream.start[t], stream.start[t + 1]):
             i = stream.example[e]
             k = examples.task[i]
@@ -495,26 +390,21 @@ def share_slowly(
             own_x = Example(own_rows, i, k, stream.node[e], examples.square_norm[i], t)
             for p in range(len(parts)):
                 part, its_x, slot = parts[p], own_x if p else x, k if p else 0
-                mark_features(part.met[slot], its_x)
+                mark(its_x, part.met[slot])
                 part.store_products(its_x, part.start[slot], part.stop[slot])
-            scores(learner, points, parts, k)
-            n_learn = points.record_scores(k, y, x.square_norm > 0.0, zero)
-            if n_learn == 0:
+            shared_scores(learner, points, parts, k)
+            if not points.record_scores(k, y, x.square_norm > 0.0, zero):
                 continue
             for p in range(len(parts)):
                 part, slot = parts[p], k if p else 0
+                if not part.split_copies(slot, points.learns):
+                    return False
                 first, last = part.start[slot], part.stop[slot]
-                if n_learn < n_points:
-                    if not part.split_copies(slot, points.learns):
-                        return False
-                    last = part.stop[slot]
-                else:
-                    part.has_points[first:last, 1] = True
                 if p == 0:
                     part.schedule(x, y, first, last)
                 else:
                     part.step_copies(own_x, y, first, last)
-        parts[0].close_sums(examples.rows, 0, parts[0].stop[0])
+        parts[0].close_sums(examples.rows)
         for part in parts:
             if part.kind == SUMMED:
                 part.note_norms()
@@ -530,33 +420,10 @@ share_compiled = loop(share_slowly)
 def new_points(learners: Sequence[Any], n_tasks: int, n_checkpoints: int) -> Points:
     """Return points with empty traces."""
     n = len(learners)
-    columns = zip(learners[0]._fields, zip(*learners, strict=True), strict=True)
-    kinds = [(name, np.array(values).dtype) for name, values in columns]
-    trace = new_trace(n_tasks, n_checkpoints)
-    return Points(
-        hyper=np.array([tuple(one) for one in learners], dtype=kinds).view(np.recarray),
-        factors=np.zeros((4, n)),
-        trace=Trace(*(np.zeros((*array.shape, n), array.dtype) for array in trace)),
-        lost=np.zeros(n),
-        score=np.zeros(n),
-        learns=np.zeros(n, dtype=np.bool_),
-    )
-
-
-def room_for_copies(
-    shape: Shape, n_own_features: int, n_parts: int, n_points: int
-) -> list[np.ndarray]:
-    """Return zero vectors for the copies of each part, as many as the memory allows.
-
-    There are at least two vectors of two features, because numba takes a matrix of one row for one
-    of columns.
-    """
-    vectors = []
-    for part in range(n_parts):
-        n_slots, width = (shape.n_tasks, n_own_features) if part else (1, shape.n_features)
-        most = max(1, min(n_points, MEMORY // (8 * n_slots * max(1, width))))
-        vectors.append(zero_vectors(max(2, most * n_slots), max(2, width), shape.sparse))
-    return vectors
+    hyper = np.rec.fromrecords([tuple(one) for one in learners], names=learners[0]._fields)
+    lost, score = np.zeros((2, n))
+    trace, learns = new_trace(n_tasks, n_checkpoints, n), np.zeros(n, dtype=np.bool_)
+    return Points(hyper, np.zeros((4, n)), trace, lost, score, learns)
 
 
 def rows_by_task(
@@ -569,27 +436,24 @@ def rows_by_task(
     if isinstance(rows, DenseRows):
         return rows, n_features
     task = np.repeat(of_task, np.diff(rows.indptr))
-    indices = np.empty_like(rows.indices)
-    most = 1
-    for k in range(n_tasks):
-        mine = task == k
-        features, indices[mine] = np.unique(rows.indices[mine], return_inverse=True)
-        most = max(most, features.size)
-    return SparseRows(rows.indptr, indices, rows.values), most
+    pairs, place = np.unique(task * n_features + rows.indices, return_inverse=True)
+    first = np.searchsorted(pairs, n_features * np.arange(n_tasks + 1))
+    indices = (place - first[task]).astype(rows.indices.dtype)
+    return SparseRows(rows.indptr, indices, rows.values), max(1, int(np.diff(first).max()))
 
 
 def parts_of(
-    learners: Sequence[Any], shape: Shape, new: Any, vectors: Sequence[np.ndarray]
+    learners: Sequence[Any], shape: Shape, new: Any, n_own_features: int
 ) -> tuple[Part, ...] | None:
-    """Return the parts of points that have learnt nothing; None if there are too few vectors."""
+    """Return the parts of points that have learnt nothing; None if the memory is too small."""
     kind, m = learners[0], shape.n_tasks
     parts: list[Part] = []
     steps = zip(*(steps_of(one, m) for one in learners), strict=True)
-    for name, own, of_part in zip(kind.shared_parts, vectors, steps, strict=True):
+    for name, of_part in zip(kind.shared_parts, steps, strict=True):
         normed = getattr(new, name).square.size > 0
         after = (SUMMED if kind.shared_weights else SHORTENED) if normed else DIVIDED
-        slots, added = (m, 0) if parts else (1, m)
-        part = new_part(after, of_part, own, slots, added, shape.sparse)
+        size = (m, n_own_features, 0) if parts else (1, shape.n_features, m)
+        part = new_part(after, of_part, *size, shape.sparse)
         if part is None:
             return None
         parts.append(part)
@@ -638,12 +502,11 @@ def share(
     own_rows, n_own = rows_by_task(examples.rows, examples.task, shape.n_tasks, shape.n_features)
     play_together = share_compiled if compiled else share_slowly
     new, t = learners[0].new_state(shape), stream.start.size - 1
-    begin, size = 0, min(AT_ONCE, len(learners))
-    vectors = room_for_copies(shape, n_own, len(learners[0].shared_parts), size)
+    begin, size = 0, AT_ONCE
     while begin < len(learners):
         block = learners[begin : begin + size]
         points = new_points(block, shape.n_tasks, stream.checkpoint.size)
-        parts = parts_of(block, shape, new, vectors)
+        parts = parts_of(block, shape, new, n_own)
         given = examples, own_rows, stream
         if parts is not None and play_together(block[0], points, parts, *given, zero):
             for p, learner in enumerate(block):
@@ -652,6 +515,3 @@ def share(
             begin += len(block)
         else:
             size = -(-len(block) // 2)
-        for part in parts or ():
-            for first, last in zip(part.start, part.stop, strict=True):
-                part.bank.vectors[first:last] = 0.0

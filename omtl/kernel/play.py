@@ -86,15 +86,15 @@ class Trace(NamedTuple):
         return wrong, lost, passed
 
 
-def new_trace(n_tasks: int, n_checkpoints: int) -> Trace:
-    """Return an empty trace."""
+def new_trace(n_tasks: int, n_checkpoints: int, *points: int) -> Trace:
+    """Return an empty trace, of several points if their number is the last axis of its arrays."""
     return Trace(
-        mistakes=np.zeros(n_tasks, dtype=np.int64),
-        updates=np.zeros(n_tasks, dtype=np.int64),
-        checkpoint_mistakes=np.zeros(n_checkpoints, dtype=np.int64),
-        checkpoint_by_task=np.zeros((n_checkpoints, n_tasks), dtype=np.int64),
-        checkpoint_loss=np.zeros(n_checkpoints),
-        diverged=np.zeros(1, dtype=np.int64),
+        mistakes=np.zeros((n_tasks, *points), dtype=np.int64),
+        updates=np.zeros((n_tasks, *points), dtype=np.int64),
+        checkpoint_mistakes=np.zeros((n_checkpoints, *points), dtype=np.int64),
+        checkpoint_by_task=np.zeros((n_checkpoints, n_tasks, *points), dtype=np.int64),
+        checkpoint_loss=np.zeros((n_checkpoints, *points)),
+        diverged=np.zeros((1, *points), dtype=np.int64),
     )
 
 

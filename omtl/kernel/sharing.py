@@ -36,7 +36,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
-from omtl.kernel.inlining import inlined
+from omtl.kernel.inlining import inlined, method
 from omtl.util.errors import UserError
 
 Step = Callable[..., tuple[float, float]] | None
@@ -74,9 +74,63 @@ def shareable(
             if function is not None:
                 inlined(function)
         kind.shared_parts, kind.shared_weights, kind.not_shared = parts, weights, unless
+        if weights:
+            kind.begin_shared_round, kind.shared_scores = note(weights[0]), weighed_sum(weights[1])
         return kind
 
     return declare
+
+
+def note(of_round: Callable) -> Callable:
+    """Return a rule that notes what the first of `weights` says before a round."""
+
+    def begin_shared_round(learner, points, t):  # noqa: ARG001
+        factors = points.factors
+        for p in range(points.score.size):
+            r, s, u, v = of_round(points.hyper[p], float(t))
+            factors[0, p], factors[1, p], factors[2, p], factors[3, p] = r, s, u, v
+
+    return begin_shared_round
+
+
+def weighed_sum(weigh: Callable) -> Callable:
+    """Return a rule for the scores of two parts that the second of `weights` weighs."""
+
+    def shared_scores(learner, points, parts, k):  # noqa: ARG001
+        first, second = parts
+        factors, score = points.factors, points.score
+        of_first, of_second = first.of[0], second.of[k]
+        for p in range(score.size):
+            c = of_second[p]
+            of_round = (factors[0, p], factors[1, p], factors[2, p], factors[3, p])
+            common, own, more = weigh(of_round, second.norm[c])
+            product = second.bank.product[c]
+            score[p] = common * first.bank.product[of_first[p]] + (own + more) * product
+
+    return shared_scores
+
+
+@inlined
+def _add_scores(product, of, score):
+    for p in range(score.size):
+        score[p] += product[of[p]]
+
+
+def _sum_of_products(learner, points, parts, k):  # noqa: ARG001
+    points.score[:] = 0.0
+    for part in parts:
+        _add_scores(part.bank.product, part.of[k if part.of.shape[0] > 1 else 0], points.score)
+
+
+def _no_factors(learner, points, t):
+    pass
+
+
+begin_shared_round = method("begin_shared_round", _no_factors)
+"""Note the factors of each point after `t` rounds: ``begin_shared_round(learner, points, t)``."""
+
+shared_scores = method("shared_scores", _sum_of_products)
+"""Write the score of each point on an example of task k: ``(learner, points, parts, k)``."""
 
 
 def check_step(kind: Any, step: Callable) -> None:
