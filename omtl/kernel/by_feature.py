@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import forms
-from omtl.kernel.products import dense_weighed_square, dot, each_feature
+from omtl.kernel.lanes import lane_sums
+from omtl.kernel.products import dot, each_feature
 
 
 def _dense_weighed_square(weights, x):
-    return dense_weighed_square(weights, x.rows.X[x.i])
+    row = x.rows.X[x.i]
+    return lane_sums((weights,), (row, row))[0]
 
 
 def _sparse_weighed_square(weights, x):

@@ -110,27 +110,20 @@ def compiled_as(form: Callable) -> Callable[[Function], Function]:
     return lambda function: chosen(function, lambda *_: form)
 
 
-def by_rows(
-    dense: Callable | None = None, sparse: Callable | None = None
-) -> Callable[[Function], Function]:
+def by_rows(dense: Callable, sparse: Callable) -> Callable[[Function], Function]:
     """Return a decorator: compiled code calls one of two functions, depending on the kind of rows.
 
     Parameters
     ----------
-    dense, sparse : callable, optional
-        The functions to call if one of the arguments is, or has, `DenseRows` or `SparseRows`; by
-        default the function itself.
+    dense, sparse : callable
+        The functions to call if one of the arguments is, or has, `DenseRows` or `SparseRows`.
     """
-    forms: dict[Any, Callable | None] = {DenseRows: dense, SparseRows: sparse}
+    forms = {DenseRows: dense, SparseRows: sparse}
 
-    def decorate(function: Function) -> Function:
-        def choose(*kinds: Any) -> Callable:
-            of = next(rows_kind(kind) for kind in kinds if rows_kind(kind) in forms)
-            return forms[of] or function
+    def choose(*kinds: Any) -> Callable:
+        return next(forms[of] for of in map(rows_kind, kinds) if of in forms)
 
-        return chosen(function, choose)
-
-    return decorate
+    return lambda function: chosen(function, choose)
 
 
 def forms(dense: Callable, sparse: Callable) -> Any:
@@ -176,9 +169,5 @@ def method(
 def rows_kind(kind: Any) -> type | None:
     """Return the class of rows, or of an example's rows, from numba's type; None for others."""
     own = getattr(kind, "fields", ())
-    return _tuple_of(kind.types[own.index("rows")] if "rows" in own else kind)
-
-
-def _tuple_of(kind: Any) -> type | None:
-    """Return the class of a NamedTuple from numba's type; None for other types."""
-    return getattr(kind, "instance_class", None)
+    rows = kind.types[own.index("rows")] if "rows" in own else kind
+    return getattr(rows, "instance_class", None)

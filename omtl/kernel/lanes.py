@@ -77,42 +77,56 @@ class Lanes:
 
 
 @intrinsic
-def lane_sums(
+def _lane_sums(
     typingctx: Any,  # noqa: ARG001 - numba's calling convention
     vectors: Any,
     factors: Any,
-    size: types.Type,
 ) -> tuple[Any, Callable]:
-    """Sum w[i] * x[i] for i below `size`, a multiple of BLOCK, for each of a tuple of vectors w.
-
-    If there is more than one factor x, the product includes all, in turn. Each sum consists of
-    BLOCK interleaved sums.
-    """
     results = types.Tuple([types.float64] * vectors.count)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        numbers = Lanes(context, builder, LANES)
-        left, right = map(numbers.arrays, signature.args[:2], args[:2])
-        totals = [numbers.sums(BLOCK // LANES) for _ in left]
-        with numbers.places(args[2].type(0), args[2], BLOCK) as (start, _):
-            for k in range(BLOCK // LANES):
-                place = builder.add(start, start.type(k * LANES))
-                factors = [numbers.load(factor, place) for factor in right]
-                for one, total in zip(left, totals, strict=True):
-                    product = reduce(builder.fmul, factors, numbers.load(one, place))
-                    numbers.add(total[k], product)
-        found = []
-        for total in totals:
-            both = numbers.folded([builder.load(part) for part in total])
-            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
-            found.append(numbers.folded(lanes))
-        return context.make_tuple(builder, signature.return_type, found)
+        wide, single = Lanes(context, builder, LANES), Lanes(context, builder, 1)
+        left, right = map(wide.arrays, signature.args, args)
 
-    return results(vectors, factors, size), generate
+        def add_products(numbers: Lanes, totals: list[ir.Value], place: ir.Value) -> None:
+            factors = [numbers.load(factor, place) for factor in right]
+            for one, total in zip(left, totals, strict=True):
+                numbers.add(total, reduce(builder.fmul, factors, numbers.load(one, place)))
+
+        (size,) = cgutils.unpack_tuple(builder, right[0].shape)
+        whole = builder.sub(size, builder.urem(size, size.type(BLOCK)))
+        parts = [wide.sums(len(left)) for _ in range(BLOCK // LANES)]
+        with wide.places(size.type(0), whole, BLOCK) as (start, _):
+            for k, totals in enumerate(parts):
+                add_products(wide, totals, builder.add(start, start.type(k * LANES)))
+        found = single.sums(len(left))
+        for total, *own in zip(found, *parts, strict=True):
+            both = wide.folded([builder.load(part) for part in own])
+            lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
+            builder.store(single.folded(lanes), builder.bitcast(total, lanes[0].type.as_pointer()))
+        with single.places(whole, size) as (place, _):
+            add_products(single, found, place)
+        sums = [builder.extract_element(builder.load(one), ir.IntType(32)(0)) for one in found]
+        return context.make_tuple(builder, signature.return_type, sums)
+
+    return results(vectors, factors), generate
+
+
+@compiled_as(lambda vectors, factors: _lane_sums(vectors, factors))
+def lane_sums(
+    vectors: tuple[np.ndarray, ...], factors: tuple[np.ndarray, ...]
+) -> tuple[float, ...]:
+    """Return Σ_i w_i x_i for each of a tuple of vectors w.
+
+    If there is more than one factor x, the product includes all, in turn. Each sum consists of
+    BLOCK interleaved sums, to which what is left after the last whole block is added in order.
+    """
+    x = reduce(np.multiply, factors)
+    return tuple(float(w @ x) for w in vectors)
 
 
 class Columns(Lanes):
-    """Some columns of a table and a row's nonzeros, from the arguments of the operations below.
+    """Some columns of a table and a row's nonzeros, from the arguments of operations on them.
 
     The first argument is the number of lanes. The second has the table, the indices and the values
     of rows, and one number for each column; the third the row's first nonzero and the one after its
@@ -127,15 +141,6 @@ class Columns(Lanes):
         slots = cgutils.unpack_tuple(builder, args[3])
         self.columns = [builder.add(builder.mul(slot, n), first) for slot in slots]
         self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
-
-    @staticmethod
-    def signature(lanes: types.Type, arrays: Any, slots: Any) -> Any:
-        """Return numba's signature of an operation."""
-        # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
-        if arrays[0].layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
-            raise TypingError("lanes need a C-ordered table, and their number as a literal")
-        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]
-        return types.void(lanes, arrays, *integers)
 
     def weights(self, e: ir.Value) -> list[ir.Value]:
         """Return pointers to the weights of the feature of nonzero `e`, by first column."""
@@ -154,68 +159,68 @@ class Columns(Lanes):
         return b.shuffle_vector(first, nothing, everywhere)
 
 
-@intrinsic(prefer_literal=True)
-def dot_lanes(
-    typingctx: Any,  # noqa: ARG001
-    lanes: types.Type,
-    arrays: Any,
-    places: types.Type,  # noqa: ARG001
-    slots: Any,
-) -> tuple[Any, Callable]:
-    """Write the products of a row's nonzeros with `Columns`, one for each lane and slot.
+def _on_columns(operate: Callable[[Columns], None]) -> Any:
+    """Return an operation on columns as compiled code calls it, with the arguments of `Columns`."""
+
+    @intrinsic(prefer_literal=True)
+    def operation(
+        typingctx: Any,  # noqa: ARG001
+        lanes: types.Type,
+        arrays: Any,
+        places: types.Type,  # noqa: ARG001
+        slots: Any,
+    ) -> tuple[Any, Callable]:
+        # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
+        if arrays[0].layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
+            raise TypingError("lanes need a C-ordered table, and their number as a literal")
+
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+            operate(Columns(context, builder, signature, args))
+            return context.get_dummy_value()
+
+        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]
+        return types.void(lanes, arrays, *integers), generate
+
+    return operation
+
+
+@_on_columns
+def dot_lanes(row: Columns) -> None:
+    """Write the products of a row's nonzeros with columns, one for each lane and slot.
 
     Four or more lanes have one sum each, fewer have the `SUMS` of a single product.
     """
+    builder, n_sums = row.builder, SUMS if row.lanes < SUMS else 1
+    totals = [row.sums(n_sums) for _ in row.columns]
 
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        row = Columns(context, builder, signature, args)
-        n_sums = SUMS if row.lanes < SUMS else 1
-        totals = [row.sums(n_sums) for _ in row.columns]
+    def add(e: ir.Value, s: int) -> None:
+        value = row.value(e)
+        for place, total in zip(row.weights(e), totals, strict=True):
+            row.add(total[s], builder.fmul(value, builder.load(place, align=8)))
 
-        def add(e: ir.Value, s: int) -> None:
-            value = row.value(e)
-            for place, total in zip(row.weights(e), totals, strict=True):
-                row.add(total[s], builder.fmul(value, builder.load(place, align=8)))
-
-        n_nonzeros = builder.sub(row.stop, row.start)
-        rest = builder.urem(n_nonzeros, row.start.type(n_sums))
-        whole = builder.sub(row.stop, rest)
-        with row.places(row.start, whole, n_sums) as (e, _):
-            for s in range(n_sums):
-                add(builder.add(e, e.type(s)), s)
-        if n_sums > 1:
-            with row.places(whole, row.stop) as (e, _):
-                add(e, 0)
-        for column, total in zip(row.columns, totals, strict=True):
-            product = row.folded([builder.load(part) for part in total])
-            builder.store(product, row.at(row.by_column, column), align=8)
-        return context.get_dummy_value()
-
-    return Columns.signature(lanes, arrays, slots), generate
+    rest = builder.urem(builder.sub(row.stop, row.start), row.start.type(n_sums))
+    whole = builder.sub(row.stop, rest)
+    with row.places(row.start, whole, n_sums) as (e, _):
+        for s in range(n_sums):
+            add(builder.add(e, e.type(s)), s)
+    if n_sums > 1:
+        with row.places(whole, row.stop) as (e, _):
+            add(e, 0)
+    for column, total in zip(row.columns, totals, strict=True):
+        product = row.folded([builder.load(part) for part in total])
+        builder.store(product, row.at(row.by_column, column), align=8)
 
 
-@intrinsic(prefer_literal=True)
-def axpy_lanes(
-    typingctx: Any,  # noqa: ARG001
-    lanes: types.Type,
-    arrays: Any,
-    places: types.Type,  # noqa: ARG001
-    slots: Any,
-) -> tuple[Any, Callable]:
-    """Add a row's nonzeros to `Columns`, of which none occurs twice, each times its number."""
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        row = Columns(context, builder, signature, args)
-        steps = [row.load(row.by_column, column) for column in row.columns]
-        with row.places(row.start, row.stop) as (e, _):
-            value = row.value(e)
-            places = row.weights(e)
-            before = [builder.load(place, align=8) for place in places]
-            for place, weights, step in zip(places, before, steps, strict=True):
-                builder.store(builder.fadd(weights, builder.fmul(value, step)), place, align=8)
-        return context.get_dummy_value()
-
-    return Columns.signature(lanes, arrays, slots), generate
+@_on_columns
+def axpy_lanes(row: Columns) -> None:
+    """Add a row's nonzeros to columns, of which none occurs twice, each times its number."""
+    builder = row.builder
+    steps = [row.load(row.by_column, column) for column in row.columns]
+    with row.places(row.start, row.stop) as (e, _):
+        value, places = row.value(e), row.weights(e)
+        before = [builder.load(place, align=8) for place in places]
+        for place, weights, step in zip(places, before, steps, strict=True):
+            builder.store(builder.fadd(weights, builder.fmul(value, step)), place, align=8)
 
 
 def _in_lanes(some: Callable) -> Callable:

@@ -21,52 +21,29 @@ from numba import TypingError
 
 from omtl.data.rows import DenseRows
 from omtl.kernel.inlining import by_rows, chosen, compiled_as, forms, inlined, rows_kind
-from omtl.kernel.lanes import BLOCK, SUMS, lane_sums
+from omtl.kernel.lanes import SUMS, lane_sums
 from omtl.kernel.rules import Example
 
 
-def _dense_dot(a, b):
-    n = a.size
-    whole = n - n % BLOCK
-    (total,) = lane_sums((a,), (b,), whole)
-    for k in range(whole, n):
-        total += a[np.uint32(k)] * b[np.uint32(k)]
-    return total
-
-
-@compiled_as(_dense_dot)
-def dense_dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the inner product of two contiguous dense vectors."""
-    return float(a @ b)
-
-
 @inlined
-def dense_dots(u, v, w, x):
-    """Return the inner products of three dense vectors with a fourth, which is read once."""
-    n = x.size
-    whole = n - n % BLOCK
-    r, s, t = lane_sums((u, v, w), (x,), whole)
-    for k in range(whole, n):
-        value = x[np.uint32(k)]
-        r += u[np.uint32(k)] * value
-        s += v[np.uint32(k)] * value
-        t += w[np.uint32(k)] * value
-    return r, s, t
+def dense_dot(a, b):
+    """Return the inner product of two contiguous dense vectors."""
+    return lane_sums((a,), (b,))[0]
 
 
-def _dense_weighed_square(weights, x):
-    n = x.size
-    whole = n - n % BLOCK
-    (total,) = lane_sums((weights,), (x, x), whole)
-    for k in range(whole, n):
-        total += weights[np.uint32(k)] * x[np.uint32(k)] * x[np.uint32(k)]
-    return total
+def _dense_row_dots(W, x, first, last, out):
+    whole = last - (last - first) % 3
+    for start in range(first, whole, 3):
+        k = np.uint32(start)
+        out[k], out[k + 1], out[k + 2] = lane_sums((W[k], W[k + 1], W[k + 2]), (x,))
+    for j in range(whole, last):
+        out[j] = dense_dot(W[j], x)
 
 
-@compiled_as(_dense_weighed_square)
-def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
-    """Return the sum of the squares of a dense vector, each times its weight."""
-    return float(weights @ (x * x))
+@compiled_as(_dense_row_dots)
+def dense_row_dots(W: np.ndarray, x: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
+    out[first:last] = W[first:last] @ x
 
 
 @inlined
@@ -233,21 +210,6 @@ def rescale(w, a):
     """Multiply a dense vector by `a`, in place."""
     for k in range(w.size):
         w[k] *= a
-
-
-def _dense_row_dots(W, x, first, last, out):
-    whole = last - (last - first) % 3
-    for start in range(first, whole, 3):
-        k = np.uint32(start)
-        out[k], out[k + 1], out[k + 2] = dense_dots(W[k], W[k + 1], W[k + 2], x)
-    for j in range(whole, last):
-        out[j] = dense_dot(W[j], x)
-
-
-@compiled_as(_dense_row_dots)
-def dense_row_dots(W: np.ndarray, x: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
-    """Write the products of ``W[first:last]`` and a dense row to ``out[first:last]``, in threes."""
-    out[first:last] = W[first:last] @ x
 
 
 def _dense_nonzeros(x):
