@@ -19,15 +19,13 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas
 
-from omtl.data.rows import DenseRows, SparseRows, rows_of
+from omtl.data.rows import DenseRows, rows_of
 from omtl.data.triplets import BLOCK, Triplets
 from omtl.kernel.triplet_steps import (
     STRETCH,
     Among,
     Policy,
     Taken,
-    gather,
-    keep_steps,
     learn_among,
     learn_in_block,
     learn_sparse,
@@ -62,11 +60,7 @@ class Similarities:
         self.shared = np.zeros((d, d) if policy.shared else (1, 1))
         self.own = np.zeros((n_tasks, d, d) if policy.own else (1, 1, 1))
         if isinstance(X, sparse.csr_array):
-            rows = rows_of(X)
-            assert isinstance(rows, SparseRows)
-            self._rows = rows
-            room = 2 * int(np.diff(X.indptr).max(initial=0))
-            self._columns, self._values = np.empty(room, dtype=np.int32), np.empty(room)
+            self._rows = rows_of(X)
         else:
             self._dense = np.ascontiguousarray(X, dtype=np.float64)
             self._room = np.empty((3, BLOCK, d))
@@ -80,10 +74,8 @@ class Similarities:
         """Return M of a task, shape (n_features, n_features)."""
         self.end()
         whole = np.eye(self.X.shape[1])
-        if self.policy.shared:
-            whole += self.shared
-        if self.policy.own:
-            whole += self.own[task]
+        for _, part in reversed(self._parts(task)):
+            whole += part
         return whole
 
     def learn(self, triplets: Triplets, draws: np.ndarray) -> Taken:
@@ -98,17 +90,9 @@ class Similarities:
         n = triplets.y.size
         taken = Taken(np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n))
         if isinstance(self.X, sparse.csr_array):
-            learn_sparse(
-                self.policy,
-                self._rows,
-                triplets,
-                draws,
-                self.own,
-                self.shared,
-                self._columns,
-                self._values,
-                taken,
-            )
+            between = rows_of(self.X[triplets.first] - self.X[triplets.second])
+            matrices = self.own, self.shared
+            learn_sparse(self.policy, self._rows, between, triplets, draws, *matrices, taken)
         else:
             self._learn_dense(triplets, draws, taken)
         return taken
@@ -128,7 +112,10 @@ class Similarities:
             return
         policy, n = self.policy, triplets.y.size
         Q, V, R = (each[:n] for each in self._room)
-        gather(self._dense, triplets, Q, V)
+        np.take(self._dense, triplets.query, axis=0, out=Q, mode="clip")
+        np.take(self._dense, triplets.first, axis=0, out=V, mode="clip")
+        np.take(self._dense, triplets.second, axis=0, out=R, mode="clip")
+        V -= R
         if alone is not None:
             learnt = self._begin(alone)
             np.matmul(Q, learnt, out=R)
@@ -141,15 +128,15 @@ class Similarities:
                     R[at] += Q[at] @ own
         products = [blas.dsyrk(1.0, each.T, trans=1, lower=1).T for each in (Q, V)]
         learn_in_block(policy, *products, Q, R, DenseRows(V), triplets, draws, taken)
-        kept = keep_steps(taken.steps, Q, V)
-        Q, V = Q[:kept], V[:kept]
+        kept = np.flatnonzero(taken.steps)
+        Q, V = taken.steps[kept, None] * Q[kept], V[kept]
         if alone is not None:
             add_products(policy.own + policy.shared, Q, V, learnt)
             return
         if policy.shared:
             add_products(policy.shared, Q, V, self.shared)
         if policy.own:
-            task = triplets.task[taken.steps != 0.0]
+            task = triplets.task[kept]
             for k, own in enumerate(self.own):
                 at = np.flatnonzero(task == k)
                 add_products(policy.own, Q[at], V[at], own)
@@ -178,17 +165,16 @@ class Similarities:
     def _parts(self, task: int) -> list[tuple[float, np.ndarray]]:
         """Return the matrices that a task's steps change, and each one's share of a step."""
         policy = self.policy
-        own = [(policy.own, self.own[task])] if policy.own else []
-        return [*own, (policy.shared, self.shared)] if policy.shared else own
+        parts = (policy.own, self.own[task if policy.own else 0]), (policy.shared, self.shared)
+        return [(share, part) for share, part in parts if share]
 
     def _begin(self, task: int) -> np.ndarray:
         """Return the task's matrix, to be updated as long as no other task learns."""
         if self._alone != task:
             self.end()
-        if not self.policy.own:
-            return self.shared
-        if not self.policy.shared:
-            return self.own[task]
+        parts = self._parts(task)
+        if len(parts) == 1:
+            return parts[0][1]
         if self._alone != task:
             self._alone = task
             np.add(self.shared, self.own[task], out=self._learnt)

@@ -88,16 +88,6 @@ def decide(policy, taken, i, p, y, square_norm, draw):
 
 
 @loop
-def gather(X, triplets, Q, V):
-    """Write the queries, and the differences of their candidates."""
-    for i in range(triplets.y.size):
-        a, b, c = triplets.query[i], triplets.first[i], triplets.second[i]
-        for f in range(X.shape[1]):
-            Q[i, f] = X[a, f]
-            V[i, f] = X[b, f] - X[c, f]
-
-
-@loop
 def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, draws, taken):
     """Compute scores and steps, from the queries times the matrices before the block.
 
@@ -117,19 +107,6 @@ def learn_in_block(policy, queries, candidates, Q, R, differences, triplets, dra
         for i in range(j + 1, n):
             related = policy.shared + (policy.own if task[i] == task[j] else 0.0)
             taken.scores[i] += step * related * (queries[j, i] * candidates[j, i])
-
-
-@loop
-def keep_steps(steps, Q, V):
-    """Move the rows with steps up, those of Q scaled by the step; return their number."""
-    kept = 0
-    for i in range(steps.size):
-        if steps[i] != 0.0:
-            for f in range(Q.shape[1]):
-                Q[kept, f] = steps[i] * Q[i, f]
-                V[kept, f] = V[i, f]
-            kept += 1
-    return kept
 
 
 @loop
@@ -158,51 +135,28 @@ def learn_among(policy, among, triplets, draws, taken):
     return kept
 
 
-@inlined
-def subtract(rows, a, b, columns, values):
-    """Write row a minus row b as ascending columns with values; return their number."""
-    n = 0
-    i, j = rows.indptr[a], rows.indptr[b]
-    while i < rows.indptr[a + 1] or j < rows.indptr[b + 1]:
-        takes_a = j == rows.indptr[b + 1]
-        takes_b = i == rows.indptr[a + 1]
-        if not takes_a and not takes_b:
-            takes_a = rows.indices[i] <= rows.indices[j]
-            takes_b = rows.indices[j] <= rows.indices[i]
-        values[n] = 0.0
-        if takes_a:
-            columns[n] = rows.indices[i]
-            values[n] += rows.values[i]
-            i += 1
-        if takes_b:
-            columns[n] = rows.indices[j]
-            values[n] -= rows.values[j]
-            j += 1
-        n += 1
-    return n
-
-
 @loop
-def learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, taken):
-    """Learn from sparse triplets one by one; `columns` and `values` have space for two rows."""
+def learn_sparse(policy, rows, differences, triplets, draws, own, shared, taken):
+    """Learn from sparse triplets one by one, given the differences of their candidates as rows."""
+    columns, values = differences.indices, differences.values
     for i in range(triplets.y.size):
         a, task = triplets.query[i], triplets.task[i]
-        n = subtract(rows, triplets.first[i], triplets.second[i], columns, values)
+        first, last = differences.indptr[i], differences.indptr[i + 1]
         query = row_at(rows, a)
         p = row_dot(query, row_at(rows, triplets.first[i]))
         p -= row_dot(query, row_at(rows, triplets.second[i]))
         square_x = square_v = 0.0
-        for m in range(n):
+        for m in range(first, last):
             square_v += values[m] * values[m]
         for e in range(rows.indptr[a], rows.indptr[a + 1]):
             r, x = rows.indices[e], rows.values[e]
             square_x += x * x
             total = 0.0
             if policy.shared != 0.0:
-                for m in range(n):
+                for m in range(first, last):
                     total += shared[r, columns[m]] * values[m]
             if policy.own != 0.0:
-                for m in range(n):
+                for m in range(first, last):
                     total += own[task, r, columns[m]] * values[m]
             p += x * total
         step = decide(policy, taken, i, p, triplets.y[i], square_x * square_v, draws[i])
@@ -211,8 +165,8 @@ def learn_sparse(policy, rows, triplets, draws, own, shared, columns, values, ta
         for e in range(rows.indptr[a], rows.indptr[a + 1]):
             r, x = rows.indices[e], step * rows.values[e]
             if policy.shared != 0.0:
-                for m in range(n):
+                for m in range(first, last):
                     shared[r, columns[m]] += policy.shared * x * values[m]
             if policy.own != 0.0:
-                for m in range(n):
+                for m in range(first, last):
                     own[task, r, columns[m]] += policy.own * x * values[m]

@@ -26,7 +26,7 @@ def omtrsl(
     n_tasks: int,
     n_features: int,
 ) -> tuple[list[Round], np.ndarray]:
-    """Run algorithm 1, algorithm 2, or random queries.
+    """Run algorithm 1, algorithm 2, or random queries; OASIS is algorithm 1 on one task.
 
     Parameters
     ----------
@@ -63,21 +63,3 @@ def omtrsl(
                 M[k] = M[k] + y * tau * A_inverse[k, t] * X
         rounds.append(Round(p, bool(queried), tau))
     return rounds, M
-
-
-def oasis(
-    triplets: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray, float]],
-    n_features: int,
-    C: float,
-) -> tuple[list[Round], np.ndarray]:
-    """Run OASIS: W ← W + τ y x (x¹ - x²)ᵀ, τ = min(C, loss / ‖x (x¹ - x²)ᵀ‖²), from W = I."""
-    W = np.eye(n_features)
-    rounds = []
-    for x, x1, x2, y in triplets:
-        V = np.outer(x, x1 - x2)
-        p = float(np.sum(W * V))
-        loss = max(0.0, 1.0 - y * p)
-        tau = min(C, loss / np.sum(V**2)) if loss > 0.0 and np.any(V) else 0.0
-        W = W + tau * y * V
-        rounds.append(Round(p, True, tau))
-    return rounds, W
