@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 from omtl.kernel.inlining import inlined
+from omtl.kernel.losses import hinge
 
 
 @inlined
-def exponential_weights(p, losses, rate):
-    """Fill in the p_j ∝ exp(−rate · ℓ_j), with the least loss subtracted from all.
+def exponentials(p, losses, rate):
+    """Fill in p_j = exp(−rate · (ℓ_j − min ℓ)), and return their sum.
 
-    This does not change the quotients, and exp never underflows for all.
+    Subtracting the least loss changes no quotient, and exp never underflows for all.
     """
     least = losses[0]
     for j in range(1, p.size):
@@ -20,8 +21,25 @@ def exponential_weights(p, losses, rate):
     for j in range(p.size):
         p[j] = math.exp(-rate * (losses[j] - least))
         total += p[j]
+    return total
+
+
+@inlined
+def exponential_weights(p, losses, rate):
+    """Fill in the p_j ∝ exp(−rate · ℓ_j)."""
+    total = exponentials(p, losses, rate)
     for j in range(p.size):
         p[j] /= total
+
+
+@inlined
+def softmax_of_losses(p, scores, y, share):
+    """Fill in the softmax of the negative hinge losses of scores, times a share."""
+    for j in range(p.size):
+        p[j] = hinge(y, scores[j])
+    total = exponentials(p, p, 1.0)
+    for j in range(p.size):
+        p[j] *= share / total
 
 
 @inlined

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from omtl.kernel.inlining import inlined
 
 HINGE, ABSOLUTE, SQUARE = range(3)
@@ -26,21 +22,3 @@ def slope(which, y, z):
     if which == ABSOLUTE:
         return 1.0 if z > y else -1.0
     return z - y
-
-
-@inlined
-def softmax_of_losses(out, scores, y, share):
-    """Fill in the softmax of the negative hinge losses of scores, times a share.
-
-    The least loss is subtracted from all, which does not change the quotient, so that exp never
-    underflows for all.
-    """
-    least = np.inf
-    for j in range(scores.size):
-        least = min(least, hinge(y, scores[j]))
-    total = 0.0
-    for j in range(scores.size):
-        out[j] = math.exp(least - hinge(y, scores[j]))
-        total += out[j]
-    for j in range(scores.size):
-        out[j] *= share / total

@@ -94,21 +94,14 @@ class Network(NamedTuple):
 
     def pass_on_known(self, s):
         """Mark a slot as nonempty at each node with a neighbour where it is."""
-        n_nodes = self.known_before.size
-        for i in range(n_nodes):
-            self.known_before[i] = self.known[i, s]
-            self.known[i, s] = False
-        lacking = n_nodes
-        for j in range(n_nodes):
-            if self.known_before[j] and lacking > 0:
-                for i in range(n_nodes):
-                    if self.mixing[i, j] > 0.0 and not self.known[i, s]:
-                        self.known[i, s] = True
-                        lacking -= 1
+        before = self.known_before
         self.settled[s] = True
-        for i in range(n_nodes):
-            if self.known[i, s] != self.known_before[i]:
-                self.settled[s] = False
+        for i in range(before.size):
+            before[i], self.known[i, s] = self.known[i, s], False
+        for i in range(before.size):
+            for j in range(before.size):
+                self.known[i, s] |= before[j] and self.mixing[i, j] > 0.0
+            self.settled[s] &= self.known[i, s] == before[i]
 
     def multiply_out_modes(self):
         """Multiply all vectors by their scales, which are 1 from then on; in one pass."""

@@ -96,7 +96,7 @@ class Stream(NamedTuple):
 def square_norm_of(x):
     """Return the squared norm of a dense vector, in the order of sums of NumPy's ``einsum``."""
     even = odd = 0.0
-    n = x.size
+    n = len(x)
     whole = n - n % 8
     for start in range(0, whole, 8):
         for k in (6, 4, 2, 0):
@@ -110,19 +110,13 @@ def square_norm_of(x):
     return even + odd
 
 
-@kept(**OPTIONS)
-def norm_of_dense(x):
-    """Return the squared norm of a vector."""
-    return square_norm_of(x)
-
-
 @cache
 def same_as_numpy(n_features: int) -> bool:
     """Whether norms of dense rows are, on this processor, those of NumPy to the bit."""
     if n_features > SUMMED_AT_ONCE:
         return False
     X = np.random.default_rng(0).normal(size=(20, n_features))
-    return [norm_of_dense(x) for x in X] == square_norms(X).tolist()
+    return [*map(square_norm_of, X.tolist())] == square_norms(X).tolist()
 
 
 @kept(let_methods_be_called, **OPTIONS)

@@ -99,9 +99,12 @@ class Relationships(NamedTuple):
             random=seeded(shape.seed),
         )
 
-    def errs(self, learner, x, y, score):
-        """Return whether a step is due; if so, plan it: (A⁻¹)_{j,k} y times the example."""
-        k = x.task
+    def learn(self, learner, x, y, score):
+        """Take a step if it is due, of all tasks or, in the first rounds, of the event's alone.
+
+        The step of task j is (A⁻¹)_{j,k} y times the example. Returns whether it was taken.
+        """
+        k, m = x.task, self.sums.size
         if learner.active:
             b = self.similarity[k]
             if uniform(self) * (b + abs(score)) > b:
@@ -110,21 +113,12 @@ class Relationships(NamedTuple):
         if y * score > learner.margin:
             return False
         self.W.dot_all(x)
-        for j in range(self.sums.size):
-            self.W.steps[j] = y * self.inverse[j, k]
-        return True
-
-    def learn(self, learner, x, y, score):
-        """Take a step if it is due, of all tasks or, in the first rounds, of the event's alone.
-
-        Returns whether a step was taken.
-        """
-        if not self.errs(learner, x, y, score):
-            return False
-        together, m = self.acts_together(x), self.sums.size
+        scores, steps = self.W.products, self.W.steps
+        for j in range(m):
+            steps[j] = y * self.inverse[j, k]
+        together = self.acts_together(x)
         if together:
             learner.relate(self)
-        scores, steps = self.W.products, self.W.steps
         for i in range(m):
             for j in range(m):
                 product = steps[i] * scores[j] + steps[j] * scores[i]
@@ -132,7 +126,7 @@ class Relationships(NamedTuple):
         if together:
             self.W.add_all(x)
         else:
-            self.W.add_own(steps[x.task], x)
+            self.W.add_own(steps[k], x)
         return True
 
     def acts_together(self, x):

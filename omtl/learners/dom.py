@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.kernel.deferred import Pairs, Steps
-from omtl.kernel.losses import softmax_of_losses
+from omtl.kernel.distributions import softmax_of_losses
 from omtl.kernel.network import Net, Network
 from omtl.kernel.rules import Example, Shape, rules_of
 
