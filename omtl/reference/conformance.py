@@ -18,7 +18,7 @@ from omtl.data.examples import examples_of
 from omtl.kernel.grids import play_points
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.kernel.play import Trace, play
-from omtl.kernel.rules import Example, findings, is_compiled, open_round, score, update
+from omtl.kernel.rules import findings, is_compiled
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
 from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
@@ -72,16 +72,8 @@ def has_the_rules(learner: Any) -> None:
     """It has new_state, score and update, which return what they must."""
     lacking = [rule for rule in RULES if not callable(getattr(learner, rule, None))]
     _demand(not lacking, f"it has no {' and no '.join(lacking)}")
-    case = problem(SIZES)
-    examples = examples_of(case.tasks)
-    state = learner.new_state(case.shape)
-    i = int(case.stream.example[0])
-    node = int(case.stream.node[0])
-    square_norm = float(examples.square_norm[i])
-    x = Example(examples.rows, i, int(examples.task[i]), node, square_norm, 0)
-    open_round(learner, state, examples.rows)
-    value = score(learner, state, x)
-    update(learner, state, x, float(examples.y[i]), float(value))
+    case = problem((1,))
+    recorded(learner, case, compiled=False)
 
 
 PLAIN = "it is a plain class, played as plain Python"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from omtl.reference.vocabulary import compound, inverse_relation, uniforms
 
 Learn = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 """Maps A⁻¹ and the weights, shape (n_tasks, n_features), to the next A⁻¹; None keeps the last."""
+
+Query = Callable[[np.ndarray, int, float], float]
+"""The probability of a query, given A⁻¹, the task and the score."""
 
 ILL = 1e6
 """Condition number above which inverses are not compared."""
@@ -33,21 +36,27 @@ class PerceptronManner(NamedTuple):
         The share of the rounds before A is learnt.
     normalise : bool
         Whether A⁻¹ is divided by its trace, times the number of tasks, when it is used.
-    query : callable, optional
-        The probability of a query, given A⁻¹, the task and the score; without it all labels are.
+    active : bool
+        Whether labels are queried as A has it.
     unit_trace : bool
         Whether A⁻¹ is multiplied by the trace of A instead.
     keeps_trace : bool
         Whether A⁻¹ is learnt from the scaled one.
     """
 
-    rate: float
-    margin: float
+    rate: float = 1.0
+    margin: float = 0.0
     epoch: float = math.inf
     normalise: bool = False
-    query: Callable[[np.ndarray, int, float], float] | None = None
+    active: bool = False
     unit_trace: bool = False
     keeps_trace: bool = False
+
+    @classmethod
+    def of(cls, learner: Any, **others: Any) -> PerceptronManner:
+        """Return the manner of a learner that has hyper-parameters of these names."""
+        named = {name: getattr(learner, name) for name in cls._fields if hasattr(learner, name)}
+        return cls(**named | others)
 
     def scaled(self, inverse: np.ndarray) -> np.ndarray | None:
         """Return A⁻¹ as it is used; None if it cannot be scaled."""
@@ -63,33 +72,25 @@ class PerceptronManner(NamedTuple):
 @transcribes(MultiPerceptron)
 def multi_perceptron(learner: MultiPerceptron, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of the multi-task perceptron with the A⁻¹ of the DOM paper's eq. 10."""
-    b, eta, margin = learner
-    fixed = inverse_relation(shape.n_tasks, b)
-    return _perceptrons(rounds, shape, PerceptronManner(eta, margin), None, fixed)
+    manner = PerceptronManner.of(learner, rate=learner.eta)
+    return _perceptrons(rounds, shape, manner, None, inverse_relation(shape.n_tasks, learner.b))
 
 
 @transcribes(OMTLCovariance)
 def omtl_covariance(learner: OMTLCovariance, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A = cov(W) (Saha et al. 2011, eq. 3.9) or A⁻¹ = cov(W)."""
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    epoch, rate, margin, normalise, as_printed, active = learner
 
     def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         A = np.zeros((n_tasks, n_tasks)) if n_features == 1 else np.atleast_2d(np.cov(W))
-        return _inverse(A) if as_printed else A
+        return _inverse(A) if learner.as_printed else A
 
-    return _perceptrons(
-        rounds,
-        shape,
-        PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None),
-        learn,
-    )
+    return _perceptrons(rounds, shape, PerceptronManner.of(learner), learn)
 
 
 @transcribes(OMTLBatchOpt)
 def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of BatchOpt, A = (WᵀW)^½ / tr((WᵀW)^½) (eq. 3.10)."""
-    epoch, rate, margin, normalise, active = learner
 
     def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray | None:
         if _inverse(W @ W.T) is None:
@@ -98,42 +99,29 @@ def omtl_batch_opt(learner: OMTLBatchOpt, rounds: Rounds, shape: Shape) -> Steps
         root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         return np.linalg.inv(root / np.trace(root))
 
-    return _perceptrons(
-        rounds,
-        shape,
-        PerceptronManner(rate, margin, epoch, normalise, _by_relation if active else None),
-        learn,
-    )
+    return _perceptrons(rounds, shape, PerceptronManner.of(learner), learn)
 
 
 @transcribes(OMTLLogDet)
 def omtl_logdet(learner: OMTLLogDet, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← (A⁻¹ + η WᵀW)⁻¹ (eq. 3.7)."""
-    eta, epoch, rate, margin, normalise, active, *traces = learner
-    query = _by_relation if active else None
-    manner = PerceptronManner(rate, margin, epoch, normalise, query, *traces)
-    return _perceptrons(rounds, shape, manner, lambda last, W: last + eta * W @ W.T)
+    manner = PerceptronManner.of(learner)
+    return _perceptrons(rounds, shape, manner, lambda last, W: last + learner.eta * W @ W.T)
 
 
 @transcribes(OMTLVonNeumann)
 def omtl_von_neumann(learner: OMTLVonNeumann, rounds: Rounds, shape: Shape) -> Steps:
     """Yield the steps of OMTL with A ← exp(log A − η WᵀW) (eq. 3.8)."""
-    eta, epoch, rate, margin, active = learner
     log_A = -math.log(shape.n_tasks) * np.eye(shape.n_tasks)
 
     def learn(_: np.ndarray, W: np.ndarray) -> np.ndarray:
         nonlocal log_A
-        log_A = log_A - eta * W @ W.T
+        log_A = log_A - learner.eta * W @ W.T
         values, vectors = np.linalg.eigh(-log_A)
         # The trace removes any factor: without the largest one, nothing overflows.
         return vectors @ np.diag(np.exp(values - values.max())) @ vectors.T
 
-    return _perceptrons(
-        rounds,
-        shape,
-        PerceptronManner(rate, margin, epoch, True, _by_relation if active else None),
-        learn,
-    )
+    return _perceptrons(rounds, shape, PerceptronManner.of(learner, normalise=True), learn)
 
 
 @transcribes(SelectivePerceptron)
@@ -147,8 +135,7 @@ def selective_perceptron(learner: SelectivePerceptron, rounds: Rounds, shape: Sh
     def query(_: np.ndarray, __: int, score: float) -> float:
         return 0.5 if at_random else 1.0 if math.isinf(a) else a / (a + abs(score))
 
-    manner = PerceptronManner(1.0, 0.0, query=query)
-    return _perceptrons(rounds, shape, manner, None, fixed)
+    return _perceptrons(rounds, shape, PerceptronManner(), None, fixed, query)
 
 
 def _by_relation(inverse: np.ndarray, k: int, score: float) -> float:
@@ -169,13 +156,15 @@ def _perceptrons(
     manner: PerceptronManner,
     learn: Learn | None,
     inverse: np.ndarray | None = None,
+    query: Query | None = None,
 ) -> Steps:
     """Yield the steps of w ← w + y (A ⊗ I)⁻¹ φ, followed by learning A from the previous w.
 
-    Without `inverse`, A⁻¹ begins as n_tasks I.
+    Without `inverse`, A⁻¹ begins as n_tasks I; without `query`, all labels are queried.
     """
     n_tasks, n_features = shape.n_tasks, shape.n_features
-    rate, margin, epoch, query = manner.rate, manner.margin, manner.epoch, manner.query
+    rate, margin, epoch = manner.rate, manner.margin, manner.epoch
+    query = _by_relation if manner.active else query
     if inverse is None:
         inverse = n_tasks * np.eye(n_tasks)
     draws = uniforms(shape.seed)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
-from omtl.data.streams import Stream, Tasks, rounds
+from omtl.data.streams import Stream, Tasks, one_by_one, rounds
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Example, Play, Shape, is_compiled
@@ -137,14 +137,8 @@ def problem_of(sizes: tuple[int, ...]) -> Case:
     kept = np.concatenate(
         [np.flatnonzero(case.tasks.task == k)[:size] for k, size in enumerate(sizes)]
     ).astype(np.int64)
-    n = kept.size
-    stream = Stream(
-        start=np.arange(n + 1),
-        example=kept,
-        node=case.tasks.task[kept],
-        checkpoint=np.array([n] if n else [], dtype=np.int64),
-    )
-    return case._replace(stream=stream)
+    end = np.array([kept.size] if kept.size else [], dtype=np.int64)
+    return case._replace(stream=one_by_one(kept, end)._replace(node=case.tasks.task[kept]))
 
 
 def points_around(learner: Any) -> list[Any]:

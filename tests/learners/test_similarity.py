@@ -143,14 +143,15 @@ def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
     n_tasks, d = 3, 4
     X, triplets, draws = a_problem(seed, n_tasks, d)
     rows = [(X[a], X[i], X[j], y, 0) for a, i, j, y, _ in zip(*triplets, strict=True)]
-    oasis = OMTRSL(C, b=0.0)
     one = triplets._replace(task=np.zeros_like(triplets.task))
     for given_rows in (X, sparse.csr_array(X)):
         for learner, given_triplets, many in ((OSTRSL(C), triplets, n_tasks), (OGRSL(C), one, 1)):
             scores, _, _, matrices = learnt(learner, given_rows, given_triplets, draws, many)
             for k in range(many):
                 mine = np.flatnonzero(given_triplets.task == k)
-                rounds, (W,) = oracle.omtrsl(oasis, [rows[i] for i in mine], draws[mine], 1, d)
+                rounds, (W,) = oracle.omtrsl(
+                    OMTRSL(C, 0.0), [rows[i] for i in mine], draws[mine], 1, d
+                )
                 expected = np.array([r.p for r in rounds])
                 close = 1e-9 * max(1.0, np.abs(expected).max())
                 np.testing.assert_allclose(scores[mine], expected, rtol=0, atol=close)
