@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from operator import itemgetter
 from struct import error as StructError  # noqa: N812 - as exceptions are named
@@ -27,9 +28,10 @@ import pandas as pd
 from river import base
 from scipy import sparse
 from scipy.special import expit
+from sklearn.base import clone
 
-from omtl.sklearn import PassiveAggressive, states
-from omtl.sklearn.base import NOT_QUICK, MultiTaskClassifier, cloned
+from omtl.sklearn import PassiveAggressive
+from omtl.sklearn.base import NOT_QUICK, MultiTaskClassifier
 
 __all__ = ["MultiTask"]
 
@@ -67,6 +69,19 @@ class Layout(NamedTuple):
     columns: np.ndarray
     values: np.ndarray
     has_unknown: bool
+
+
+FROM_FIRST = np.zeros(1, dtype=np.int64)
+"""The places at which sums begin: one sum of everything."""
+
+
+def norm_of_sparse(values: np.ndarray) -> float:
+    """Return the squared norm of a sparse row, bit-identical to that of arrays."""
+    with np.errstate(over="ignore"):
+        squares = values * values
+    if np.count_nonzero(squares) < squares.size:
+        squares = squares[squares != 0.0]
+    return np.add.reduceat(squares, FROM_FIRST)[0] if squares.size else 0.0
 
 
 def _few(known: list[Hashable], x: Mapping[Hashable, Any]) -> list[Any]:
@@ -148,7 +163,7 @@ class MultiTask(base.MiniBatchClassifier):
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
         score = self._one(x, 0.0)
-        return self._begun()._labels[score > 0.0]
+        return self._begun()._stream.labels[score > 0.0]
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""
@@ -160,7 +175,7 @@ class MultiTask(base.MiniBatchClassifier):
         It has the same order as the scores, but is not calibrated.
         """
         positive = float(expit(self.decision_one(x)))
-        return dict(zip(self._begun()._labels, (1.0 - positive, positive), strict=True))
+        return dict(zip(self._begun()._stream.labels, (1.0 - positive, positive), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a frame, in order; bit-identical to `learn_one`.
@@ -203,7 +218,8 @@ class MultiTask(base.MiniBatchClassifier):
         for i, name in enumerate(task):
             at.setdefault(name, []).append(i)
         for name, places in at.items():
-            asked = states.with_task(model, name)
+            asked = copy(model)
+            asked._meet(name)
             scores[places] = asked.decision_function(rows[places], [name] * len(places))
         return scores
 
@@ -231,7 +247,8 @@ class MultiTask(base.MiniBatchClassifier):
         new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
         n_columns = len(column) + len(new)
         if n_columns > model.n_features_in_:
-            states.grow_features(model, 2 * n_columns)  # before any is assigned, as this may fail
+            model._stream = model._stream.grown(n_features=2 * n_columns)
+            model.n_features_in_ = 2 * n_columns
         column.update(zip(new, range(len(column), n_columns), strict=True))
         self._layout = None
 
@@ -244,10 +261,9 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the learner; it begins with all tasks, or with this one."""
         if self._model is None:
             names = (task,) if self.tasks is None else self.tasks
-            model = cloned(self.learner).begin(
-                FIRST_COLUMNS, list(self.classes), names, sparse=True
-            )
-            model._is_open = self.tasks is None
+            model: MultiTaskClassifier = clone(self.learner)
+            model.begin(FIRST_COLUMNS, list(self.classes), names, sparse=True)
+            model._stream.is_open = self.tasks is None
             self._model = model
         return self._model
 
@@ -290,12 +306,14 @@ class MultiTask(base.MiniBatchClassifier):
         except StructError:
             raise ValueError(f"the example {x!r} has a feature that is not a number") from None
         try:
-            quick = model._quick_ahead if sign == 0.0 else model._quick
-            k = model._place[task]
-            score = quick(columns, values, states.norm_of_sparse(values), sign, k, k)
+            stream = model._stream
+            k = stream.number[task]
+            follow = stream.one_ahead if sign == 0.0 else stream.one
+            score = follow(columns, values, norm_of_sparse(values), sign, k, k)
         except NOT_QUICK:
             if self.tasks is None and sign == 0.0:
-                model = states.with_task(model, task)
+                model = copy(model)
+                model._meet(task)
             shape = (1, model.n_features_in_)
             row = sparse.csr_array((values, columns, [0, values.size]), shape=shape)
             return model._one(row, task, None, sign)

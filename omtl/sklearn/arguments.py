@@ -7,19 +7,14 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
+import pandas as pd
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from omtl.data.networks import mixing_matrix
-from omtl.kernel.rules import Shape
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
-
-MOST_NAMES = 1 << 20
-"""The range of whole numbers that name tasks, up to which a table of them is made."""
 
 MOST_TIMES = 2**31
 """The largest weight of an example: it is met so many times."""
@@ -93,35 +88,36 @@ def task_codes(task: Any) -> TaskCodes | None:
     """Return labels of tasks as numbers; None if there are none."""
     if task is None:
         return None
-    is_vector = isinstance(task, np.ndarray) and task.ndim == 1 and task.size > 0
-    if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
-        wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
-        least = int(wide.min())
-        if int(wide.max()) - least >= MOST_NAMES:
-            names, codes = np.unique(task, return_inverse=True)
-            return TaskCodes(codes, names.tolist())
-        distance = (wide - wide.dtype.type(least)).astype(np.int64)
-        there = np.bincount(distance) > 0
-        codes = (np.cumsum(there) - 1)[distance]
-        return TaskCodes(codes, [least + k for k in np.flatnonzero(there).tolist()])
+    if isinstance(task, np.ndarray) and task.ndim == 1 and task.dtype.kind in "iu":
+        native = task.astype(task.dtype.newbyteorder("="), copy=False)
+        codes, names = pd.factorize(native)  # without a Python object for each example
+        return TaskCodes(codes, names.tolist())
     number: dict[Hashable, int] = {}
     labels = task_labels(task, "task")
     codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
     return TaskCodes(codes, list(number))
 
 
-def names_of_codes(given: TaskCodes) -> tuple[Hashable, ...]:
+def names_of_codes(given: TaskCodes | None) -> tuple[Hashable, ...]:
     """Return the tasks that occur, sorted if possible, otherwise in order of appearance."""
+    if given is None:
+        return (0,)
     try:
         return tuple(sorted(given.names))  # type: ignore[type-var]
     except TypeError:
         return tuple(given.names)
 
 
+def numbering(tasks: tuple[Hashable, ...]) -> dict[Hashable, int]:
+    """Return the index of each task; that of None is 0 if there is only one."""
+    number = {name: k for k, name in enumerate(tasks)}
+    return number if len(tasks) > 1 else {None: 0, **number}
+
+
 def numbers_of(given: TaskCodes | None, n: int, number: Mapping[Hashable, int]) -> np.ndarray:
-    """Return the numbers of the tasks of `n` examples."""
+    """Return the indices of the tasks of `n` examples (`numbering`)."""
     if given is None:
-        if len(number) > 1:
+        if None not in number:
             raise ValueError(
                 f"there are {len(number)} tasks: give the task of each example (task=)"
             )
@@ -131,19 +127,12 @@ def numbers_of(given: TaskCodes | None, n: int, number: Mapping[Hashable, int]) 
     try:
         return np.array([number[name] for name in given.names], dtype=np.int64).take(given.codes)
     except KeyError as fault:
-        raise ValueError(unknown_task(fault.args[0], tuple(number))) from None
+        raise ValueError(unknown_task(fault.args[0], number)) from None
 
 
-def too_large(estimator: object, shape: Shape) -> str:
-    """Return the message for weights that exceed the memory."""
-    return (
-        f"{type(estimator).__name__}: weights of {shape.n_tasks} tasks and {shape.n_features} "
-        "features do not fit into the memory; hash the features to fewer"
-    )
-
-
-def unknown_task(task: Any, names: tuple[Hashable, ...]) -> str:
-    """Return the message for a task that was not declared."""
+def unknown_task(task: Any, number: Mapping[Hashable, int]) -> str:
+    """Return the message for a task that has no index."""
+    names = [name for name in number if name is not None]
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return (
         f"task {task!r} was not declared (declared: {shown}); "
@@ -233,15 +222,14 @@ def repeat_by_weight(
         )
     at = np.repeat(np.arange(weights.size), weights.astype(np.int64))
 
-    def repeated(each: Any, what: str) -> Any:
-        if each is None:
-            return None
-        labels = each if isinstance(each, np.ndarray) else task_labels(each, what)
-        if len(labels) != weights.size:
-            raise ValueError(f"{what} has {len(labels)} entries for {weights.size} examples")
-        return labels[at] if isinstance(labels, np.ndarray) else [labels[i] for i in at]
-
-    return X[at], y[at], repeated(task, "task"), repeated(node, "node")
+    columns = {"task": task, "node": node}
+    for what, each in columns.items():
+        if each is not None:
+            labels = each if isinstance(each, np.ndarray) else task_labels(each, what)
+            if len(labels) != weights.size:
+                raise ValueError(f"{what} has {len(labels)} entries for {weights.size} examples")
+            columns[what] = _safe_indexing(labels, at)
+    return X[at], y[at], *columns.values()
 
 
 def seed_of(random_state: Any) -> int:
@@ -264,12 +252,3 @@ def checked(name: str, value: Any, kind: type, entry: Entry) -> Any:
         if fits(float(value)):
             return kind(value)
     raise ValueError(f"{name}={value!r} must be {words}")
-
-
-def check_begun(estimator: BaseEstimator) -> None:
-    """Raise NotFittedError, at little cost, if no stream has begun."""
-    if not hasattr(estimator, "_state"):
-        raise NotFittedError(
-            f"this {type(estimator).__name__} has not been fitted yet: "
-            "call fit, partial_fit or begin"
-        )

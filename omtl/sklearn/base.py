@@ -7,32 +7,44 @@ same hyper-parameters under the same names, and keeps the state of a stream (`om
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from contextlib import nullcontext
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
+from itertools import count
 from numbers import Integral
-from os import PathLike
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
-from omtl.kernel.rules import findings
+from omtl.kernel.loop import Batch
+from omtl.kernel.rules import Shape, findings
 from omtl.sklearn.arguments import (
+    TaskCodes,
+    checked,
+    count_rounds,
     declared_names,
+    example_counts,
     label_classes,
+    mixing_of,
+    names_of_codes,
+    nodes_of,
+    numbering,
     numbers_of,
     repeat_by_weight,
+    seed_of,
     task_codes,
+    task_labels,
     two_classes,
+    unknown_task,
 )
-from omtl.sklearn.states import each_array, undone_on_error
-from omtl.sklearn.stream import COMPILED_PARTS, TaskStream
-
-E = TypeVar("E")
+from omtl.sklearn.model_file import StoredClassifier
+from omtl.sklearn.parameters import Entry
+from omtl.sklearn.stream import NOT_FINITE, TaskStream, new_stream, norms_of
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -53,49 +65,7 @@ NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
 """Errors of the fast path, before learning, for an example that needs conversion."""
 
 
-class SaveLoadMixin:
-    """An estimator that can be written to a file and read again."""
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the estimator to a file with only numbers and names, no code.
-
-        Parameters
-        ----------
-        path : path-like
-            Replaced if it exists.
-
-        Raises
-        ------
-        UserError
-            If a label is not a string or a number, or the file cannot be written.
-        NotFittedError
-            If nothing has been learnt.
-        """
-        from omtl.sklearn.model_file import save
-
-        check_is_fitted(self)
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the estimator of a file that `save` wrote.
-
-        Raises
-        ------
-        UserError
-            If the file is not such a file, or of another learner.
-        """
-        from omtl.sklearn.model_file import load
-
-        return cast(Self, load(path, cls))
-
-
-def cloned(estimator: E) -> E:
-    """Return an unfitted estimator with the same parameters."""
-    return cast(E, clone(estimator))
-
-
-class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
+class MultiTaskClassifier(StoredClassifier):
     """An online learner of many binary classification tasks, as a scikit-learn estimator.
 
     All classes of `omtl.sklearn` derive from this one. Each example is learnt from once, in the
@@ -118,6 +88,11 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         form the learner stores them in. They are computed on access, which costs
         O(n_tasks · n_features) for sparse rows, n_features times that for dense ones.
     """
+
+    rules: ClassVar[Any]
+    entry: ClassVar[Entry]
+    n_features_in_: int
+    _stream: TaskStream
 
     # Learning
 
@@ -153,12 +128,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         ValueError
             If an argument does not fit.
         """
-        with undone_on_error(self):
-            X, y = validate_data(self, sound_rows(X), y, **TAKEN)
-            X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
-            given = task_codes(task)
-            self._begin(X, label_classes(y), given, tasks, whole=True)
-            self._learn(X, y, given, node, whole=True)
+        new = self._unfitted()
+        new._learn(True, X, y, task, node, None, tasks, sample_weight)
+        self.__dict__ = new.__dict__
         return self
 
     def partial_fit(
@@ -191,18 +163,9 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         ValueError
             If an argument does not fit.
         """
-        first = not self.__sklearn_is_fitted__()
-        with undone_on_error(self) if first else nullcontext():
-            if first or not self._fits(X, y):
-                X, y = validate_data(self, sound_rows(X), y, **TAKEN, reset=first)
-            X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
-            given = task_codes(task)
-            if first:
-                known = label_classes(y) if classes is None else np.unique(classes)
-                self._begin(X, known, given, tasks, whole=False)
-            else:
-                self._check_again(classes, tasks)
-            self._learn(X, y, given, node, whole=False)
+        model = self if self.__sklearn_is_fitted__() else self._unfitted()
+        model._learn(False, X, y, task, node, classes, tasks, sample_weight)
+        self.__dict__ = model.__dict__
         return self
 
     def _fits(self, X: Any, y: Any) -> bool:
@@ -212,7 +175,7 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         """
         return (
             type(X) is type(y) is np.ndarray
-            and X.dtype in TAKEN["dtype"]
+            and X.dtype == FLOAT
             and X.flags.c_contiguous
             and not hasattr(self, "feature_names_in_")
             and y.dtype.kind in "biuf"
@@ -247,11 +210,12 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         """
         if not isinstance(n_features, Integral) or n_features < 1:
             raise ValueError(f"n_features={n_features!r} must be a positive whole number")
-        with undone_on_error(self):
-            self.n_features_in_ = int(n_features)
-            self.__dict__.pop("feature_names_in_", None)
-            names = (0,) if tasks is None else declared_names(tasks)
-            self._start(self._shape_of(names, sparse), two_classes(np.unique(classes)), names)
+        new = self._unfitted()
+        new.n_features_in_ = int(n_features)
+        new.__dict__.pop("feature_names_in_", None)
+        names = (0,) if tasks is None else declared_names(tasks)
+        new._begin(names, np.unique(classes), sparse)
+        self.__dict__ = new.__dict__
         return self
 
     def learn_one(self, x: Any, y: Any, task: Hashable = None, node: int | None = None) -> float:
@@ -278,21 +242,20 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         try:
             row = x if x.dtype is FLOAT else x.astype(FLOAT)
             if node is None and row.strides == ADJACENT:
-                k = self._place[task]
-                score = self._quick(row, self._sign[y], k, k)
+                stream = self._stream
+                k = stream.number[task]
+                score = stream.one(row, stream.sign[y], k, k)
                 if score - score != 0.0:  # infinite or NaN
                     self._warn()
                 return score
         except NOT_QUICK:
             pass
-        return self._one(x, task, node, sign=self._sign_of(y))
+        return self._one(x, task, node, self._sign_of(y))
 
     def end_round(self) -> Self:
         """End the current round: the next example starts a new one, whatever its task."""
         check_is_fitted(self)
-        nothing = np.zeros(0, dtype=np.int64)
-        rows = np.zeros((0, self.n_features_in_))
-        self._follow(self._batch(rows, np.zeros(0), nothing, nothing), True, ends=True)
+        self._stream.end_round()
         return self
 
     # Prediction
@@ -316,9 +279,11 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         """
         check_is_fitted(self)
         X = validate_data(self, sound_rows(X), **TAKEN, reset=False)
-        number = numbers_of(task_codes(task), X.shape[0], self._number)
-        batch = self._batch(X, np.zeros(X.shape[0]), number, node)
-        return self._foresee(batch)
+        stream, n = self._stream, X.shape[0]
+        number = numbers_of(task_codes(task), n, stream.number)
+        alone = range(n) if self.entry.drawn else ()
+        batches = stream.batches(X, np.zeros(n), number, self._nodes(number, node), alone)
+        return self._followed(batches, learns=False)
 
     def predict(self, X: Any, task: Any = None, node: Any = None) -> np.ndarray:
         """Return the predicted classes of examples, shape (n_examples,); the first for a score 0.
@@ -351,15 +316,17 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         try:
             row = x if x.dtype is FLOAT else x.astype(FLOAT)
             if node is None and row.strides == ADJACENT:
-                k = self._place[task]
-                return self._quick_ahead(row, 0.0, k, k)
+                stream = self._stream
+                k = stream.number[task]
+                return stream.one_ahead(row, 0.0, k, k)
         except NOT_QUICK:
             pass
-        return self._one(x, task, node, sign=0.0)
+        return self._one(x, task, node, 0.0)
 
     def predict_one(self, x: Any, task: Hashable = None, node: int | None = None) -> Any:
         """Return the predicted class of one example; `x`, `task`, `node` as in `learn_one`."""
-        return self._labels[self.decision_one(x, task, node) > 0.0]
+        score = self.decision_one(x, task, node)
+        return self._stream.labels[score > 0.0]
 
     @property
     def coef_(self) -> np.ndarray:
@@ -367,11 +334,12 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         if not self.entry.linear or not self.__sklearn_is_fitted__():
             why = "has not learnt anything yet" if self.entry.linear else "has no weights"
             raise AttributeError(f"coef_: this {type(self).__name__} {why}")
+        stream = self._stream
         found = np.empty((len(self.tasks_), self.n_features_in_))
         for begin in range(0, self.n_features_in_, PROBED_AT_ONCE):
             rows = sparse.eye_array(PROBED_AT_ONCE, self.n_features_in_, k=begin, format="csr")
             unit: Any = sparse.csr_array(rows)[: self.n_features_in_ - begin]
-            X = unit if self._shape.sparse else unit.toarray()
+            X = unit if stream.shape.sparse else unit.toarray()
             for k, name in enumerate(self.tasks_):
                 probed = self.decision_function(X, [name] * X.shape[0])
                 found[k, begin : begin + probed.size] = probed
@@ -383,31 +351,230 @@ class MultiTaskClassifier(SaveLoadMixin, ClassifierMixin, TaskStream):
         Empty for learners that learn nothing else.
         """
         check_is_fitted(self)
-        return findings(self._learner, self._state)
+        return findings(self._stream.feed.learner, self._stream.feed.state)
 
-    # Keeping
+    # What scikit-learn asks
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: everything except compiled code and its addresses."""
-        state = cast("dict[str, Any]", super().__getstate__())
-        return {name: value for name, value in state.items() if name not in COMPILED_PARTS}
+    @property
+    def classes_(self) -> np.ndarray:
+        """Return the two classes."""
+        return self._stream.classes
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled state; memory-mapped arrays are copied."""
-        super().__setstate__(state)
-        if self.__sklearn_is_fitted__():
-            self._state, self._clock, self._window = (
-                each_array(part, lambda _, a: a if a.flags.writeable else a.copy())
-                for part in (self._state, self._clock, self._window)
-            )
+    @property
+    def tasks_(self) -> tuple[Hashable, ...]:
+        """Return the tasks' labels, by index."""
+        return self._stream.tasks
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether a stream has begun."""
-        return hasattr(self, "_state")
+        return hasattr(self, "_stream")
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: only two classes, and sparse rows."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
+    # How a stream begins
+
+    def _unfitted(self) -> Self:
+        """Return a copy that has learnt nothing: if its stream does not begin, this one is kept."""
+        new = copy(self)
+        new.__dict__.pop("_stream", None)
+        return new
+
+    def _begin(
+        self,
+        names: tuple[Hashable, ...],
+        classes: np.ndarray,
+        is_sparse: bool,
+        counted: np.ndarray | None = None,
+    ) -> None:
+        """Begin a stream; `counted` are the task indices of a whole one."""
+        m, takes = len(names), self.entry.takes
+        shape = Shape(m, self.n_features_in_, np.eye(m), sparse=bool(is_sparse))
+        if "network" in takes:
+            shape = shape._replace(mixing=mixing_of(self.network, m))
+        if "n_rounds" in takes:
+            known = self.n_rounds
+            if known is None:
+                known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
+            if not isinstance(known, Integral) or known < 0:
+                raise ValueError(f"n_rounds={known!r} must be a non-negative whole number")
+            shape = shape._replace(n_rounds=int(known))
+        if "n_examples" in takes:
+            shape = shape._replace(n_examples=example_counts(self.n_examples, names, counted))
+        if "random_state" in takes:
+            shape = shape._replace(seed=seed_of(self.random_state))
+        self._begin_shaped(shape, names, two_classes(classes))
+
+    def _begin_shaped(self, shape: Shape, names: tuple[Hashable, ...], classes: np.ndarray) -> None:
+        """Begin a stream of this shape."""
+        learner, by_task = self._checked_rules(), self._rounds_by_task()
+        self._stream = new_stream(learner, shape, names, classes, by_task)
+
+    def _rounds_by_task(self) -> bool:
+        """Return whether a round has an example of each task."""
+        kinds = {"task": True, "example": False}
+        kind = getattr(self, "rounds", "example")
+        if kind not in kinds:
+            raise ValueError(f"rounds={kind!r} is not known; choose from {', '.join(kinds)}")
+        return kinds[kind]
+
+    def _checked_rules(self) -> Any:
+        """Return the rules with the current hyper-parameters."""
+        kinds, entry = get_type_hints(self.rules), self.entry
+        given = {name: getattr(self, name) for name in self.rules._fields}
+        try:
+            values = {name: checked(name, one, kinds[name], entry) for name, one in given.items()}
+        except ValueError as fault:
+            raise ValueError(f"{type(self).__name__}: {fault}") from None
+        return self.rules(**values)
+
+    # How it continues
+
+    def _learn(
+        self,
+        whole: bool,
+        X: Any,
+        y: Any,
+        task: Any,
+        node: Any,
+        classes: Any,
+        tasks: Any,
+        sample_weight: Any,
+    ) -> None:
+        """Learn from examples; if they are not the `whole` stream, after all are checked."""
+        first = not self.__sklearn_is_fitted__()
+        if first or not self._fits(X, y):
+            taken = TAKEN if whole else {**TAKEN, "dtype": np.float64}
+            X, y = validate_data(self, sound_rows(X), y, **taken, reset=first)
+        X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
+        given = task_codes(task)
+        new: dict[int, Hashable] = {}
+        if first:
+            known = label_classes(y) if classes is None else np.unique(classes)
+            names = names_of_codes(given) if tasks is None else declared_names(tasks)
+            number = numbers_of(given, y.size, numbering(names))
+            self._begin(names, known, sparse.issparse(X), number if whole else None)
+            self._stream.is_open = tasks is None and given is not None
+        else:
+            self._check_again(classes, tasks)
+            new = self._new_tasks(given)
+            later = dict(zip(new.values(), count(len(self.tasks_))))
+            number = numbers_of(given, y.size, {**self._stream.number, **later})
+        signs = np.subtract(y == self.classes_[1], y == self.classes_[0], dtype=np.float64)
+        if not signs.all():
+            strange = np.unique(y[signs == 0.0])[:5].tolist()
+            raise ValueError(
+                f"y has the labels {strange}, which are not among the classes {self.classes_}"
+            )
+        batches = self._stream.batches(X, signs, number, self._nodes(number, node), new)
+        self._followed(batches if whole else [*batches], True, new)
+        if whole:
+            self._stream.end_round()
+
+    def _check_again(self, classes: Any, tasks: Any) -> None:
+        """Raise ValueError if classes or tasks have changed."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={classes!r} differ from those of the first call: {self.classes_}"
+            )
+        if tasks is not None and declared_names(tasks) != self.tasks_:
+            raise ValueError(f"tasks differ from those of the first call: {self.tasks_}")
+
+    def _new_tasks(self, given: TaskCodes | None) -> dict[int, Hashable]:
+        """Return new tasks by where they occur first; raise ValueError if they cannot be added."""
+        stream = self._stream
+        if not stream.is_open or given is None or stream.number.keys() >= {*given.names}:
+            return {}
+        first = np.unique(given.codes, return_index=True)[1].tolist()
+        found = zip(first, given.names, strict=True)
+        new = {i: name for i, name in found if name not in stream.number}
+        stream.grown((*stream.tasks, *new.values()))
+        return new
+
+    def _meet(self, task: Hashable) -> None:
+        """Add a task, if it is new."""
+        stream = self._stream
+        if task is None and None in stream.number:
+            return
+        (label,) = task_labels([task], "task")
+        if label not in stream.number:
+            self._stream = stream.grown((*stream.tasks, label))
+
+    def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
+        """Return the node of each example."""
+        if "network" not in self.entry.takes:
+            return number
+        return nodes_of(number, node, len(self._stream.shape.mixing), len(self.tasks_))
+
+    def _followed(
+        self, batches: Iterable[Batch], learns: bool, new: Mapping[int, Hashable] | None = None
+    ) -> np.ndarray:
+        """Return scores of batches; learn from them, or score each as if it came next.
+
+        New tasks come with the examples that have their numbers, which begin a batch.
+        """
+        scores, n = [], 0
+        for batch in batches:
+            if new and n in new:
+                self._meet(new[n])
+            self._stream = stream = self._stream.with_room(batch.rows)
+            drawn = (
+                [] if learns else [getattr(stream.feed.state, name) for name in self.entry.drawn]
+            )
+            before = [array.copy() for array in drawn]
+            scores.append(stream.follow(batch, learns))
+            for array, kept in zip(drawn, before, strict=True):
+                array[...] = kept
+            n += batch.task.size
+        found = np.concatenate(scores)
+        if learns and not np.isfinite(found).all():
+            self._warn()
+        return found
+
+    def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
+        """Score one example, and learn from it if `sign` is a label, not 0."""
+        is_open = self._begun().is_open
+        row = sound_rows(x) if sparse.issparse(x) else np.atleast_2d(np.ascontiguousarray(x, FLOAT))
+        if row.shape != (1, self.n_features_in_):
+            raise ValueError(
+                f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        if not np.isfinite(norms_of(row)).all():
+            raise ValueError(NOT_FINITE)
+        if sign != 0.0 and is_open:
+            self._meet(task)
+        stream = self._stream
+        try:
+            number = np.array([stream.number[task]])
+        except (KeyError, TypeError):
+            raise ValueError(unknown_task(task, stream.number)) from None
+        nodes = self._nodes(number, None if node is None else [node])
+        batches = stream.batches(row, np.array([sign]), number, nodes)
+        score = self._followed(batches, sign != 0.0)[0]
+        self._stream.compile_one()
+        return float(score)
+
+    def _sign_of(self, y: Any) -> float:
+        """Return -1 or +1 for a class."""
+        signs: dict[Any, float] = self._begun().sign
+        try:
+            return signs[y]
+        except (KeyError, TypeError):
+            raise ValueError(
+                f"y={y!r} is not one of the classes {self.classes_.tolist()}"
+            ) from None
+
+    def _begun(self) -> TaskStream:
+        """Return the stream, at little cost; raise NotFittedError if none has begun."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"this {type(self).__name__} has not been fitted yet: "
+                "call fit, partial_fit or begin"
+            )
+        return self._stream
+
+    def _warn(self) -> None:
+        """Warn that the weights have diverged."""
+        warnings.warn(
+            f"{type(self).__name__}: scores are no longer finite; use a smaller learning rate",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

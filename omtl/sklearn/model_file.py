@@ -11,112 +11,137 @@ import json
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
 from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
-from omtl.sklearn.base import SaveLoadMixin, cloned
-from omtl.sklearn.task_column import TaskColumn
+from omtl.sklearn.stream import TaskStream, arrays_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 FORMAT = "omtl model"
 VERSION = 3
 
+DAMAGED = (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError)
+"""Errors of a description that does not fit its arrays."""
+
 PLAIN = (str, bool, int, float, type(None))
 """Types that JSON preserves."""
 
 
-def save(saved: SaveLoadMixin, path: str | PathLike[str]) -> None:
-    """Write an estimator, or one that reads the task from a column, to a file, atomically.
+class StoredClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of two classes that can be written to a file and read again."""
 
-    Raises
-    ------
-    UserError
-        If a label or a parameter is not a number or a string, or the file cannot be written.
-    """
-    arrays: dict[str, np.ndarray] = {}
-    estimator: Any = saved.estimator_ if isinstance(saved, TaskColumn) else saved
-    shape = estimator._shape._asdict()
-    arrays["shape/mixing"] = shape.pop("mixing")
-    about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "learner": type(estimator).__name__,
-        "params": {
-            name: _written(name, value, arrays)
-            for name, value in estimator.get_params(deep=False).items()
-        },
-        "classes": [_written("classes", label, arrays) for label in estimator.classes_.tolist()],
-        "classes_dtype": estimator.classes_.dtype.str,
-        "tasks": [_written("tasks", name, arrays) for name in estimator.tasks_],
-        "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
-        "shape": shape,
-        "room": estimator._room,
-        "is_open": estimator._is_open,
-    }
-    if isinstance(saved, TaskColumn):
-        tasks = None if saved.tasks is None else task_labels(saved.tasks, "tasks")
-        about["task_column"] = {
-            "column": _written("column", saved.column, arrays),
-            "tasks": tasks and [_written("tasks", name, arrays) for name in tasks],
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the estimator to a file with only numbers and names, no code.
+
+        Parameters
+        ----------
+        path : path-like
+            Replaced if it exists.
+
+        Raises
+        ------
+        UserError
+            If a label or a parameter is not a string or a number, or the file cannot be written.
+        NotFittedError
+            If nothing has been learnt.
+        """
+        check_is_fitted(self)
+        arrays: dict[str, np.ndarray] = {}
+        estimator: Any = getattr(self, "estimator_", self)
+        stream: TaskStream = estimator._stream
+        shape = stream.shape._asdict()
+        arrays["shape/mixing"] = shape.pop("mixing")
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "learner": type(estimator).__name__,
+            "params": {
+                name: _written(name, value, arrays)
+                for name, value in estimator.get_params(deep=False).items()
+            },
+            "classes": [_written("classes", label, arrays) for label in stream.labels],
+            "classes_dtype": stream.classes.dtype.str,
+            "tasks": [_written("tasks", name, arrays) for name in stream.tasks],
+            "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
+            "shape": shape,
+            "is_open": stream.is_open,
         }
-    arrays |= estimator._arrays()
-    write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
+        if estimator is not self:
+            own = self.get_params(deep=False)
+            tasks = None if own["tasks"] is None else task_labels(own["tasks"], "tasks")
+            about["task_column"] = {
+                "column": _written("column", own["column"], arrays),
+                "tasks": tasks and [_written("tasks", name, arrays) for name in tasks],
+            }
+        arrays |= arrays_of(stream.feed)
+        write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the estimator of a file that `save` wrote.
+
+        Raises
+        ------
+        UserError
+            If it cannot be read, is not such a file, is of another learner, or of another version.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from omtl.sklearn import Perceptron, load
+        >>> model = Perceptron().fit([[1.0], [-1.0]], ["spam", "ham"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.npz")
+        ...     load(f"{folder}/model.npz").predict([[2.0]])
+        array(['spam'], dtype='<U4')
+        """
+        from omtl.sklearn.classes import ESTIMATORS
+        from omtl.sklearn.task_column import TaskColumn
+
+        try:
+            arrays = read_sealed(path)
+        except OSError as fault:
+            raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
+        except UserError as fault:
+            raise UserError(f"{path}: is not a model file, or is damaged ({fault})") from fault
+        try:
+            about = json.loads(str(arrays["about"]))
+            if about["format"] != FORMAT:
+                raise KeyError("format")
+            if about["version"] != VERSION:
+                raise UserError(
+                    f"{path}: has version {about['version']}, but this omtl reads version "
+                    f"{VERSION}; read it with the omtl that wrote it"
+                )
+            made = ESTIMATORS[about["learner"]]
+            column = about.get("task_column")
+            found = made if column is None else TaskColumn
+            if not issubclass(found, cls):
+                raise UserError(f"{path}: has a {found.__name__}, not a {cls.__name__}")
+            estimator: Any = _filled(made, about, arrays)
+            if column is not None:
+                inner, estimator = estimator, TaskColumn(clone(estimator), **column)
+                estimator.estimator_ = inner
+        except DAMAGED as fault:
+            raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
+        return cast(Self, estimator)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: only two classes, and sparse rows."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
 
 
-def load(path: str | PathLike[str], kind: type = object) -> Any:
-    """Return the estimator of a file, of this kind.
-
-    Raises
-    ------
-    UserError
-        If it cannot be read, is not such a file, is of another kind, a later version or an unknown
-        learner.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from omtl.sklearn import Perceptron, load
-    >>> model = Perceptron().fit([[1.0], [-1.0]], ["spam", "ham"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.npz")
-    ...     load(f"{folder}/model.npz").predict([[2.0]])
-    array(['spam'], dtype='<U4')
-    """
-    from omtl.sklearn.classes import ESTIMATORS
-
-    try:
-        arrays = read_sealed(path)
-    except OSError as fault:
-        raise UserError(f"{path}: cannot be read ({fault.strerror or fault})") from fault
-    except UserError as fault:
-        raise UserError(f"{path}: is not a model file, or is damaged ({fault})") from fault
-    try:
-        about = json.loads(str(arrays["about"]))
-        if about["format"] != FORMAT:
-            raise KeyError("format")
-        if about["version"] != VERSION:
-            raise UserError(
-                f"{path}: has version {about['version']}, but this omtl reads version {VERSION}; "
-                "read it with the omtl that wrote it"
-            )
-        made = ESTIMATORS[about["learner"]]
-        column = about.get("task_column")
-        found = made if column is None else TaskColumn
-        if not issubclass(found, kind):
-            raise UserError(f"{path}: has a {found.__name__}, not a {kind.__name__}")
-        estimator = _filled(made, about, arrays)
-        if column is None:
-            return estimator
-        model = TaskColumn(cloned(estimator), **column)
-        model.estimator_ = estimator
-        return model
-    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as fault:
-        raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault
+load = StoredClassifier.load
 
 
 def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
@@ -130,23 +155,23 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     estimator.n_features_in_ = shape.n_features
     if about["features"]:
         estimator.feature_names_in_ = np.array(about["features"], dtype=object)
-    estimator._start(shape, classes, tuple(about["tasks"]))
-    estimator._is_open = bool(about["is_open"])
-    if about["room"]:
-        if not (shape.sparse and isinstance(estimator._window, SparseRows)):
-            raise ValueError("room does not fit")
-        estimator._give_room(int(about["room"]))
-    for name, array in estimator._arrays().items():
+    estimator._begin_shaped(shape, tuple(about["tasks"]), classes)
+    stream = estimator._stream
+    if shape.sparse and stream.feed.holds:
+        room = arrays["window/values"].size // (2 * len(stream.tasks) + 1)
+        stream = estimator._stream = stream.grown(room=room)
+    stream.is_open = bool(about["is_open"])
+    for name, array in arrays_of(stream.feed).items():
         kept = arrays[name]
         if kept.shape != array.shape or kept.dtype != array.dtype:
             raise ValueError(f"{name} does not fit")
-        if not _is_within(name, kept, array, estimator):
+        if not _is_within(name, kept, array, stream):
             raise ValueError(f"{name} has an index of nothing")
         array[...] = kept
     return estimator
 
 
-def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -> bool:
+def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, stream: TaskStream) -> bool:
     """Return whether compiled code, which does not check indices, may use an array.
 
     Parameters
@@ -157,8 +182,8 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
         The array from the file.
     fresh : ndarray
         As the estimator begins: the arrays of a network never change.
-    estimator : MultiTaskClassifier
-        The estimator that is read.
+    stream : TaskStream
+        The stream that is read.
     """
     *path, last = name.split("/")
     if kept.dtype.kind not in "iu":
@@ -166,12 +191,12 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, estimator: Any) -
     if "links" in path:
         return bool(np.array_equal(kept, fresh))
     if last == "indptr":  # of the window: where each row begins is fixed, and how far it may go
-        begin, end = kept[:-1:2], kept[1::2]
-        fits = np.array_equal(begin, fresh[:-1:2]) and kept[-1] == fresh[-1]
-        return bool(fits and (end >= begin).all() and (end <= begin + estimator._room).all())
+        begin, end = fresh[:-1:2], kept[1::2]
+        fits = np.array_equal(kept[::2], fresh[::2])
+        return bool(fits and (end >= begin).all() and (end <= fresh[2::2]).all())
     if last == "column":
         return sorted(kept[kept != -1]) == [*range(np.count_nonzero(kept != -1))]
-    shape, window = estimator._shape, estimator._window
+    shape, window = stream.shape, stream.feed.window
     n_rows = window.indptr.size - 1 if isinstance(window, SparseRows) else len(window.X)
     limits = {
         **{"example": (0, n_rows), "taken": (0, n_rows), "before": (-1, n_rows)},

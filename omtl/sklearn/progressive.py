@@ -65,6 +65,6 @@ def progressive_validation(
     wrong = 0
     for seen, (x, y, *where) in enumerate(stream, start=1):
         score = estimator.learn_one(x, y, *where)
-        prediction = estimator._labels[score > 0.0] if abs(score) > 0.0 else None
+        prediction = estimator._stream.labels[score > 0.0] if abs(score) > 0.0 else None
         wrong += prediction != y
         yield ProgressiveStep(prediction, y, 100.0 * wrong / seen)

@@ -8,19 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from omtl.sklearn.base import MultiTaskClassifier, SaveLoadMixin, cloned
+from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.model_file import StoredClassifier
 
 
 def _has_weights(model: TaskColumn) -> bool:
     return model.estimator.entry.linear
 
 
-class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class TaskColumn(MetaEstimatorMixin, StoredClassifier):
     """An estimator of many tasks that reads the task from a column of X.
 
     Scikit-learn passes the task as metadata to few of its tools, and not to scorers. If the task is
@@ -52,6 +53,8 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     array(['spam', 'ham'], dtype='<U4')
     """
 
+    estimator_: MultiTaskClassifier
+
     def __init__(
         self,
         estimator: MultiTaskClassifier,
@@ -75,7 +78,7 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
             How many times in a row each example is met.
         """
         features, task = self._split(X)
-        model = cloned(self.estimator)
+        model: MultiTaskClassifier = clone(self.estimator)
         self.estimator_ = model.fit(
             features, y, task, tasks=self.tasks, sample_weight=sample_weight
         )
@@ -85,7 +88,7 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
         if not hasattr(self, "estimator_"):
-            self.estimator_ = cloned(self.estimator)
+            self.estimator_ = clone(self.estimator)
         self.estimator_.partial_fit(
             features, y, task, classes=classes, tasks=self.tasks, sample_weight=sample_weight
         )
@@ -111,13 +114,6 @@ class TaskColumn(SaveLoadMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         """Return the weight vector of each task, by task."""
         check_is_fitted(self)
         return dict(zip(self.estimator_.tasks_, self.estimator_.coef_, strict=True))
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: those of the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Return the other columns, and the task column."""

@@ -15,7 +15,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
 from estimator_cases import NAMES, VARIANTS, data, estimator  # noqa: E402
 
-from omtl.sklearn.states import arrays_of  # noqa: E402
+from omtl.sklearn.stream import arrays_of  # noqa: E402
 
 
 def lines(variants: Iterable[str] = VARIANTS) -> Iterator[str]:
@@ -29,7 +29,7 @@ def lines(variants: Iterable[str] = VARIANTS) -> Iterator[str]:
             )
             model.partial_fit(tasks.X[20:], tasks.y[20:], task[20:])
             digest = hashlib.sha256(model.decision_function(tasks.X, task).tobytes())
-            for path, array in sorted(arrays_of(model._state).items()):
+            for path, array in sorted(arrays_of(model._stream.feed.state).items()):
                 digest.update(f"{path} {array.dtype.str} {array.shape}".encode() + array.tobytes())
             yield f"{variant} {layout} {digest.hexdigest()}"
 

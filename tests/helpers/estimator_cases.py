@@ -13,7 +13,7 @@ from omtl.data.streams import Tasks
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries
-from omtl.sklearn.states import arrays_of
+from omtl.sklearn.stream import arrays_of
 
 VARIANTS = {
     **{name: (name, {}) for name in declared_entries()},
@@ -63,7 +63,7 @@ def same_bits(
     Numbers of rows are left out, as its rows are elsewhere; and what was last scored, where that
     was not learnt from.
     """
-    arrays = arrays_of(model._state)
+    arrays = arrays_of(model._stream.feed.state)
     assert arrays.keys() == expected.keys()
     elsewhere = {"example", "n_rows", "rows"}
     left_out = elsewhere | (SCRATCH if looked_ahead else set())

@@ -20,8 +20,7 @@ from omtl.sklearn import PassiveAggressive, progressive_validation
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries
-from omtl.sklearn.states import arrays_of
-from omtl.sklearn.stream import BLOCK
+from omtl.sklearn.stream import BLOCK, arrays_of
 
 COMPILED = [
     ("PassiveAggressive", "dense"),
@@ -179,7 +178,7 @@ def examples(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def learnt(model: MultiTaskClassifier) -> np.ndarray:
     """Return the weights."""
-    return arrays_of(model._state)["w"]
+    return arrays_of(model._stream.feed.state)["w"]
 
 
 def test_any_form_of_the_same_examples_gives_the_same_bits(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import omtl.learners
 from omtl.data.networks import mixing_matrix
 from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.states import arrays_of
+from omtl.sklearn.stream import arrays_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
@@ -48,7 +48,7 @@ def test_kept_estimators_go_on_where_they_were(
     assert again.tasks_ == model.tasks_ == NAMES
     for each in (model, again):
         each.partial_fit(tasks.X[20:], tasks.y[20:], task[20:])
-    same_bits(again, arrays_of(model._state))
+    same_bits(again, arrays_of(model._stream.feed.state))
     np.testing.assert_array_equal(again.predict(tasks.X, task), model.predict(tasks.X, task))
 
 

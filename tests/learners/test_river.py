@@ -15,7 +15,7 @@ from omtl.river import FIRST_COLUMNS, MultiTask
 from omtl.sklearn import ROMPGD, MultiTaskAROW, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.states import arrays_of
+from omtl.sklearn.stream import arrays_of
 
 N_FEATURES = 3 * FIRST_COLUMNS
 
@@ -136,8 +136,8 @@ def made(name: str) -> MultiTaskClassifier:
 def same_state(one: MultiTaskClassifier, other: MultiTaskClassifier) -> None:
     """Assert that two estimators have learnt the same, bit for bit."""
     assert one.tasks_ == other.tasks_
-    found = arrays_of(other._state)
-    for path, array in arrays_of(one._state).items():
+    found = arrays_of(other._stream.feed.state)
+    for path, array in arrays_of(one._stream.feed.state).items():
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
