@@ -143,13 +143,6 @@ def test_the_same_line_elsewhere() -> None:
         decided(a_claim({**part, "parts": ["middle"], "than": ["B at 2"]}), shown)
 
 
-def cells(**values: list[float]) -> pd.DataFrame:
-    """Return cells of both data sets, by algorithm."""
-    return pd.DataFrame(
-        [a_cell(name, data, values=each) for data in "DE" for name, each in values.items()]
-    )
-
-
 Make = Callable[..., Any]
 
 

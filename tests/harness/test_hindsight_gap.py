@@ -21,15 +21,14 @@ from omtl.evidence.hindsight_gap import BestRow, compares, pick, pick_row
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import CLOSEST, READINGS
 from omtl.experiment.readings import Reading
-from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight, select
+from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result
 from omtl.tables import cells, plan
 from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
 from omtl.tables.plan import describe
 from omtl.tables.play import left_by_search, play_cells, record
 from omtl.tables.request import Request
-from omtl.tables.scoring import combined, scored
+from omtl.tables.scoring import scored
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
@@ -46,36 +45,6 @@ OF_ONE = ("md", "repeats.csv", "meta.json")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Return a store with all units of the small table."""
     return filled_store(small_table(N), tmp_path_factory.mktemp("store"))
-
-
-def result_of(**arrays: Any) -> Result:
-    """Return a result of two points, two tasks and two checkpoints."""
-    shared = {
-        "diverged": np.zeros(2, dtype=int),
-        "seen": np.array([4, 20]),
-        "seen_by_task": np.array([[3, 1], [10, 10]]),
-        "checkpoint_mistakes": np.array([[1, 9], [2, 2]]),
-        "checkpoint_by_task": np.array([[[0, 1], [4, 5]], [[2, 0], [2, 0]]]),
-    }
-    return Result({k: np.array(v) for k, v in (shared | arrays).items()}, {"seconds": 1.0})
-
-
-def test_targets_of_the_prefix() -> None:
-    """The rule looks at the first part alone, at the tasks and with the target that it names."""
-    rule = a_rule("prefix", fraction=0.1)
-    one = result_of()
-    assert early_costs(one, rule).tolist() == [1.0, 2.0]
-    worst = early_costs(one, replace(rule, target="worst_task"))
-    np.testing.assert_allclose(worst, [1.0, 2.0 / 3.0])
-    assert early_costs(one, replace(rule, tasks=(2,))).tolist() == [1.0, 0.0]
-    assert select([one], [{}, {}], rule).tolist() == [0]
-    assert select([one], [{}, {}], replace(rule, target="worst_task")).tolist() == [1]
-    # The rest of the stream changes nothing; its first checkpoint that is late enough counts.
-    rest = result_of(checkpoint_mistakes=[[1, 99], [2, 2]])
-    assert early_costs(rest, rule).tolist() == [1.0, 2.0]
-    assert early_costs(one, replace(rule, fraction=0.5)).tolist() == [9.0, 2.0]
-    wild = result_of(diverged=[1, 0])  # perhaps later: that is not known yet
-    assert early_costs(wild, rule).tolist() == [1.0, 2.0]
 
 
 def test_which_rules_are_honest() -> None:
@@ -152,16 +121,6 @@ def test_alternatives_are_chosen_early_too(filled: Store) -> None:
     assert best.params in best.experiment.points
     *singles, hindsight = scored(with_alternatives(None), filled)["ours_mean"]
     assert hindsight == min(singles)
-
-
-def test_results_together_are_of_all_points() -> None:
-    """Points come one after the other; what all have in common comes once."""
-    (both,) = combined([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
-    assert both.arrays["checkpoint_mistakes"].shape == (4, 2)
-    assert both.arrays["seen"].tolist() == [4, 20]
-    assert both.facts["seconds"] == 2.0
-    assert "found_x" not in both.arrays
-    assert combined([[result_of()], []]) == []
 
 
 def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> None:

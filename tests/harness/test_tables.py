@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from miniature import SERIAL, a_rule, small, with_grid
+from miniature import SERIAL, small
 from rich.console import Console
 from small_tables import BASELINES, filled_store, small_table
 
@@ -22,8 +20,7 @@ from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
 from omtl.evidence.ranks import rank
 from omtl.experiment.playing import compute
-from omtl.experiment.selection import select
-from omtl.experiment.unit import Experiment, Result
+from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables import plan, published_results
 from omtl.tables.cells import as_rows, planned
@@ -31,9 +28,8 @@ from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_mar
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
-from omtl.tables.scoring import choose_points, numbers_at, scored
+from omtl.tables.scoring import scored
 from omtl.tables.verdict import OURS
-from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.result_files import fold, unfold
 
@@ -249,78 +245,3 @@ def test_draws() -> None:
     assert {experiment.plays for experiment in cells["experiment"]} == {10}
     on_one_draw = planned("aklo-table1", Request("as_written", one_draw=True))["experiment"]
     assert list(on_one_draw) == [one.of_one_draw() for one in cells["experiment"]]
-
-
-def test_each_draw_has_hyper_parameters_of_its_own() -> None:
-    """Within a draw the rule chooses in hindsight, and between draws it knows nothing."""
-    results = [fake([[5, 5], [3, 3]]), fake([[1, 1], [4, 4]])]
-    experiment = with_grid(small("pm"), eta=[1, 2])
-    for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
-        rule = a_rule()
-        points = choose_points(results, experiment.points, rule, drawn)
-        assert points.tolist() == chosen
-        assert numbers_at(results, points, "error", rule).tolist() == rates
-
-
-def fake(mistakes: Sequence[Sequence[int]], early: Sequence[int] | None = None) -> Result:
-    """Return a result with these mistakes by point and task, of 10 examples a task."""
-    table = np.array(mistakes)
-    ends = table.sum(axis=1)
-    firsts = np.array(early) if early is not None else ends // 2
-    return Result(
-        {
-            "mistakes": table,
-            "checkpoint_mistakes": np.stack([firsts, ends], axis=1),
-            "diverged": np.zeros(len(table), dtype=int),
-            "examples": np.full(table.shape[1], 10),
-            "seen": np.array([2, 20]),
-        },
-        {},
-    )
-
-
-def test_selection_rules() -> None:
-    """Oracle takes the best over all repeats, prefix the best early on, fixed the named one."""
-    points = [{"eta": 1}, {"eta": 2}, {"eta": 3}]
-    results = [fake([[5, 5], [3, 3], [4, 4]], [1, 3, 2]), fake([[5, 5], [4, 4], [4, 4]], [3, 2, 1])]
-    assert select(results, points, a_rule()).tolist() == [1, 1]
-    assert select(results, points, a_rule("prefix", fraction=0.1)).tolist() == [0, 2]
-    chosen = select(results, points, a_rule("fixed", point={"eta": 3}))
-    assert chosen.tolist() == [2, 2]
-    with pytest.raises(UserError, match="fits 0 of"):
-        select(results, points, a_rule("fixed", point={"eta": 9}))
-    with pytest.raises(UserError, match="oracle, prefix, progressive, fixed"):
-        select(results, points, a_rule("oracel"))
-
-
-def test_targets_of_the_oracle() -> None:
-    """The fewest mistakes in all, of some tasks, of the worst task, or the most of an array."""
-    results = [fake([[0, 6], [4, 4], [6, 1]])]
-    results[0].arrays["auc"] = np.array([[0.9, np.nan], [0.5, 0.6], [0.8, 0.8]])
-    points: list[dict] = [{}, {}, {}]
-
-    def chosen(**rule: Any) -> int:
-        return int(select(results, points, a_rule(**rule))[0])
-
-    assert chosen() == chosen(target="total") == 0
-    assert chosen(target="worst_task") == 1
-    assert chosen(tasks=[2]) == 2
-    assert chosen(most="auc") == 0
-
-
-def test_cross_validation_chooses_for_each_repeat() -> None:
-    """The point with the best validation score of the repeat, or of all, if it did not diverge."""
-    results = [fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]]), fake([[1, 1], [1, 1]])]
-    for result, scores in zip(results, ([0.2, 0.9], [0.6, 0.1], [0.3, 0.7]), strict=True):
-        result.arrays["validation"] = np.array(scores)
-    results[2].arrays["diverged"][1] = 1
-    rule = a_rule("cross_validation")
-    assert select(results, [{}, {}], rule).tolist() == [1, 0, 0]
-    assert select(results[:2], [{}, {}], replace(rule, chosen_for="all")).tolist() == [1, 1]
-
-
-def test_a_point_that_diverged_is_not_chosen() -> None:
-    """However few its mistakes."""
-    result = fake([[0, 0], [9, 9]])
-    result.arrays["diverged"][0] = 1
-    assert select([result], [{}, {}], a_rule()).tolist() == [1]

@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from learner_cases import LAYOUTS, Case, played
-from miniature import a_rule, small
+from miniature import small
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.playing import compute
-from omtl.experiment.selection import select
-from omtl.experiment.unit import Result
 from omtl.kernel.play import ZERO_SCORES, play
 from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron
@@ -188,18 +186,3 @@ def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> Non
         assert trace.mistakes.sum() == 400 - 134
         assert trace.diverged[0] == 133
         assert np.isnan(trace.checkpoint_loss[-1])
-
-
-def test_a_point_whose_cost_is_no_number_is_not_chosen() -> None:
-    """Neither by areas on held-out data, nor by folds of the training examples."""
-    arrays = {
-        "diverged": np.zeros(3, dtype=int),
-        "auc": np.array([[np.nan], [0.5], [0.7]]),
-        "validation": np.array([np.nan, 0.5, 0.7]),
-    }
-    results, points = [Result(arrays, {})] * 2, [{}] * 3
-    with pytest.warns(RuntimeWarning, match="empty slice"):
-        assert select(results, points, a_rule(most="auc")).tolist() == [2, 2]
-    for over in ("all", "each"):
-        rule = a_rule("cross_validation", chosen_for=over)
-        assert select(results, points, rule).tolist() == [2, 2]

@@ -16,10 +16,7 @@ from omtl.data.examples import Examples, examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import prepare
 from omtl.data.rows import SparseRows, rows_of, square_norms
-from omtl.data.streams import Stream
-from omtl.experiment.composition import composed
-from omtl.experiment.playing import compute
-from omtl.experiment.selection import select
+from omtl.data.streams import one_by_one
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE
 from omtl.kernel.play import TINY
@@ -52,12 +49,7 @@ def test_errors_are_those_of_the_authors_program(known: dict[str, Any]) -> None:
     rows = np.ascontiguousarray(X.reshape(T * N, D))
     task = np.repeat(np.arange(T), N)
     examples = Examples(rows_of(rows), y, task, square_norms(rows))
-    stream = Stream(
-        start=np.arange(T * N + 1),
-        example=np.arange(T * N),
-        node=np.zeros(T * N, dtype=np.int64),
-        checkpoint=np.arange(100, T * N + 1, 100),
-    )
+    stream = one_by_one(np.arange(T * N), np.arange(100, T * N + 1, 100))
     learner = LEARNERS[known["learner"]](loss=ABSOLUTE, **known["options"])
     held_out = np.flatnonzero(np.arange(T * N) % N < 5)
     part = HeldOutPart(examples, stream, Shape(T, D, mixing_matrix(T)), held_out)
@@ -109,7 +101,7 @@ def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zer
     n, K = tasks.y.size, len(tasks.names)
     examples = examples_of(tasks)
     order = np.random.default_rng(24).permutation(n)
-    stream = Stream(np.arange(n + 1), order, np.zeros(n, dtype=np.int64), np.array([n]))
+    stream = one_by_one(order, np.array([n]))
     shape = Shape(K, tasks.X.shape[1], mixing_matrix(K), isinstance(examples.rows, SparseRows))
     state, asking = learner.new_state(shape), Asking()
     run(learner, state, examples, stream, asking, compiled=False, zero=zero)
@@ -127,23 +119,6 @@ def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zer
 
 
 SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"
-
-
-def result(*overrides: str) -> tuple[Any, Any]:
-    """Return an experiment, and its first repeat."""
-    words = ["dataset=biased_tasks", f"dataset.options={SMALL}", "protocol=regression"]
-    one = composed([*words, *overrides]).experiment
-    return one, compute(one.unit(0, 0))
-
-
-@pytest.mark.parametrize("rule", ["oracle_absolute", "prefix_absolute"])
-def test_rules_look_at_absolute_errors(rule: str) -> None:
-    config = composed(["dataset=biased_tasks", "protocol=regression", f"selection={rule}"])
-    one, found = result("algorithm=gd")
-    (chosen,) = select([found], one.points, config.selection)
-    seen = found.arrays["seen"]
-    part = seen.size - 1 if rule == "oracle_absolute" else np.searchsorted(seen, 0.1 * seen[-1])
-    assert chosen == np.argmin(found.arrays["checkpoint_absolute"][:, part])
 
 
 def test_regressors_are_compared() -> None:
