@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,48 +189,23 @@ def test_checkpoints_lie_on_the_part_that_is_played(protocol: str) -> None:
     assert np.diff(seen, prepend=0).max() <= 0.05 * seen[-1]
 
 
-def dense() -> Tasks:
-    """Return two small tasks with dense rows."""
-    X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
-    return Tasks(X, np.array([1.0, -1.0, 1.0]), np.array([0, 0, 1]), ("a", "b"))
+ROWS = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
+TASKS = Tasks(ROWS, np.array([1.0, -1.0, 1.0]), np.array([0, 0, 1]), ("a", "b"))
 
 
-def compressed() -> Tasks:
-    """Return the same tasks with sparse rows."""
-    tasks = dense()
-    return Tasks(sparse.csr_array(tasks.X), tasks.y, tasks.task, tasks.names)
-
-
-def with_entry(tasks: Tasks, name: str, i: int, value: float) -> Tasks:
-    """Return the tasks with one number changed."""
-    parts = {"y": tasks.y, "task": tasks.task}
-    X = tasks.X.copy()
-    if name == "X":
-        X[0, i] = value
-    else:
-        parts[name] = parts[name].copy()
-        parts[name][i] = value
-    return Tasks(X, parts["y"], parts["task"], tasks.names)
-
-
-@pytest.mark.parametrize("make", [dense, compressed])
-def test_hash_changes_with_any_content(make: Callable[[], Tasks]) -> None:
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_hash_changes_with_any_content(layout: Callable[[np.ndarray], Any]) -> None:
     """A number or its place, a label, a task, a name, a column more: each gives another hash."""
-    tasks = make()
-    wider = np.hstack([dense().X, np.zeros((3, 1))])
+    larger, next_larger = ROWS.copy(), ROWS.copy()
+    larger[0, 2], next_larger[0, 2] = 2.5, np.nextafter(2.0, 3.0)
+    wider = np.hstack([ROWS, np.zeros((3, 1))])
+    rows = (larger, next_larger, ROWS[::-1], ROWS[:, [1, 0, 2]], wider)
+    tasks = replace(TASKS, X=layout(ROWS))
     others = [
-        with_entry(tasks, "X", 2, 2.5),
-        with_entry(tasks, "X", 2, np.nextafter(2.0, 3.0)),
-        with_entry(tasks, "y", 1, 1.0),
-        with_entry(tasks, "task", 1, 1),
-        Tasks(tasks.X, tasks.y, tasks.task, ("a", "c")),
-        Tasks(tasks.X, tasks.y, tasks.task, ("b", "a")),
-        Tasks(tasks.X, tasks.y, tasks.task, ("a", "b", "c")),
-        Tasks(tasks.X[::-1], tasks.y, tasks.task, tasks.names),
-        Tasks(tasks.X[:, [1, 0, 2]], tasks.y, tasks.task, tasks.names),
-        Tasks(type(tasks.X)(wider), tasks.y, tasks.task, tasks.names)
-        if make is compressed
-        else Tasks(wider, tasks.y, tasks.task, tasks.names),
+        *(replace(tasks, X=layout(X)) for X in rows),
+        replace(tasks, y=np.array([1.0, 1.0, 1.0])),
+        replace(tasks, task=np.array([0, 1, 1])),
+        *(replace(tasks, names=names) for names in (("a", "c"), ("b", "a"), ("a", "b", "c"))),
     ]
     hashes = [each.sha256 for each in (tasks, *others)]
     assert len(set(hashes)) == len(hashes)
@@ -238,9 +214,8 @@ def test_hash_changes_with_any_content(make: Callable[[], Tasks]) -> None:
 
 def test_hash_is_of_the_content_only() -> None:
     """Equal content, however it lies in memory, has an equal hash."""
-    tasks = dense()
-    for X in (tasks.X.copy(), np.asfortranarray(tasks.X), np.repeat(tasks.X, 2, axis=0)[::2]):
-        assert Tasks(X, tasks.y.copy(), tasks.task, tasks.names).sha256 == tasks.sha256
+    for X in (ROWS.copy(), np.asfortranarray(ROWS), np.repeat(ROWS, 2, axis=0)[::2]):
+        assert replace(TASKS, X=X, y=TASKS.y.copy()).sha256 == TASKS.sha256
 
 
 @pytest.mark.parametrize("X", [np.eye(3), sparse.csr_array(np.eye(3))])

@@ -26,32 +26,25 @@ from omtl.experiment.unit import Unit
 from omtl.util import user_folder
 from omtl.util.paths import ROOT
 
-BODIES = {
-    "exits": "import sys; sys.exit(3)",
-    "dies": "os._exit(7)",
-    "crashes": "import ctypes; ctypes.string_at(0)",
+WRONG = {
+    "exits": ("import sys; sys.exit(3)", "its code asked Python to exit (status 3)"),
+    "dies": ("os._exit(7)", "its process exited with status 7"),
+    "crashes": ("import ctypes; ctypes.string_at(0)", "its process was killed by SIGSEGV"),
+    "forks_and_dies": ("os._exit(7) if os.fork() else time.sleep(60)", "exited with status 7"),
+    "allocates": ("while True: self.k = (getattr(self, 'k', 0), np.ones(2**24))", "MemoryError"),
+    "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "writes_rows": ("x.rows.X[x.i] *= 2.0; return True", "read-only"),
+    "writes_views": ("x.rows.X[x.i][:] = 0.0; return True", "read-only"),
+}
+"""What updates of learners do that is wrong, and what is told of each."""
+
+RIGHT = {
     "forks": "self.n = getattr(self, 'n', 0) + 1; self.n > 1 or os.fork(); return False",
-    "forks_and_dies": "os._exit(7) if os.fork() else time.sleep(60)",
-    "allocates": "self.kept = getattr(self, 'kept', [])\n        "
-    "while True: self.kept.append(np.ones(2**24))",
-    "interrupts": "raise KeyboardInterrupt",
-    "writes_rows": "x.rows.X[x.i] *= 2.0; return True",
-    "writes_views": "x.rows.X[x.i][:] = 0.0; return True",
     "well": "state[x.task] += y * x.rows.X[x.i]; return True",
 }
-"""What updates of learners do, which is wrong in each but the last."""
+"""What those do that come to their end."""
 
-SAYS = {
-    "exits": "its code asked Python to exit (status 3)",
-    "dies": "its process exited with status 7",
-    "crashes": "its process was killed by SIGSEGV",
-    "forks_and_dies": "its process exited with status 7",
-    "allocates": "MemoryError",
-    "interrupts": "KeyboardInterrupt",
-    "writes_rows": "read-only",
-    "writes_views": "read-only",
-}
-"""What is told of each; learners that are not here come to their end."""
+BODIES = {name: body for name, (body, _) in WRONG.items()} | RIGHT
 
 LEARNER = """
 class {name}:
@@ -107,12 +100,12 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
     outcome = engine.run_units(units, store, limits, quiet=True)
     for unit in bad:
         name = unit.algorithm.name
-        if name in SAYS:
+        if name in WRONG:
             reason = outcome.failed[unit.key].reason
             assert reason.startswith(unit.name)
-            assert SAYS[name] in reason
+            assert WRONG[name][1] in reason
             assert "\n" not in reason
-        assert (store.load(unit) is not None) == (name not in SAYS)
+        assert (store.load(unit) is not None) == (name in RIGHT)
     for unit in good:
         stored = store.load(unit)
         assert stored is not None
@@ -133,7 +126,7 @@ def test_learners_of_ones_own_are_played_apart_without_limits(mine: Path, store:
     """One that dies does not take the run with it; nothing that it changes is seen by others."""
     units = [unit_of(mine.stem, "dies"), unit_of(mine.stem, "well")]
     outcome = engine.run_units(units, store, SERIAL, quiet=True)
-    assert SAYS["dies"] in outcome.failed[units[0].key].reason
+    assert WRONG["dies"][1] in outcome.failed[units[0].key].reason
     assert outcome.computed == 1
 
 

@@ -122,14 +122,6 @@ def test_another_version_of_a_package_changes_the_key(
     assert small("dom2").unit(0, 0).key != before
 
 
-def test_the_order_of_a_grid_is_in_the_key() -> None:
-    """Points are numbered by it."""
-    one = small("rom_rda")
-    other = with_grid(one, **dict(reversed(one.algorithm.grid.items())))
-    assert one.points != other.points
-    assert other.unit(0, 0).key != one.unit(0, 0).key
-
-
 def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes, or another parser, make other units, here and at a worker's."""
     base = small("pm").unit(0, 0)
@@ -148,12 +140,23 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert small("pm").unit(0, 0).key != base.key
 
 
-def test_a_network_counts_by_what_it_is_and_not_by_its_name() -> None:
-    """As all that only people read."""
-    unit = small("dom2").unit(0, 0)
-    assert unit.network is not None
-    assert replace(unit, network=replace(unit.network, name="other")).key == unit.key
-    assert replace(unit, network=replace(unit.network, include_self=False)).key != unit.key
+def test_what_determines_a_result_determines_its_key() -> None:
+    """Any change of the experiment, the seed or the repeat; what only people read does not."""
+    base, grid = small("dom2").unit(0, 0), small("rom_rda")
+    network: Any = base.network
+    labelled = small("dom2").patched({"algorithm.*.label": "another label"}).unit(0, 0)
+    for same in (labelled, replace(base, network=replace(network, name="other"))):
+        assert same.key == base.key
+    units = [base, small("dom2").unit(1, 0), small("dom2").unit(0, 1), replace(base, draw=1)]
+    units += [
+        small("dom2", network="full").unit(0, 0),
+        small("dom2", increment="std").unit(0, 0),
+        small("dom2", compared_losses="of_nodes").unit(0, 0),
+        replace(base, network=replace(network, include_self=False)),
+        grid.unit(0, 0),
+        with_grid(grid, **dict(reversed(grid.algorithm.grid.items()))).unit(0, 0),  # its order
+    ]
+    assert len({unit.key for unit in units}) == len(units)
 
 
 def test_a_module_of_a_package_counts_by_its_version() -> None:

@@ -8,7 +8,6 @@ import random
 import sqlite3
 import threading
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,16 +230,3 @@ def test_a_failed_unit_is_reported_and_not_stored(store: Store) -> None:
     assert outcome.computed == 1
     assert "often" in outcome.failed[units[0].key].reason
     assert store.load(units[0]) is None
-
-
-def test_what_determines_a_result_determines_its_key() -> None:
-    """Any change of the experiment, the seed or the repeat changes the key; labels do not."""
-    base = small("dom2").unit(0, 0)
-    same = small("dom2").patched({"algorithm.*.label": "another label"})
-    assert same.unit(0, 0).key == base.key
-    others = [small("dom2").unit(1, 0), small("dom2").unit(0, 1), replace(base, draw=1)]
-    others.append(small("dom2", network="full").unit(0, 0))
-    others.append(small("dom2", increment="std").unit(0, 0))
-    others.append(small("dom2", compared_losses="of_nodes").unit(0, 0))
-    keys = [unit.key for unit in (base, *others)]
-    assert len(set(keys)) == len(keys)

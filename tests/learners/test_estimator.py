@@ -15,7 +15,7 @@ from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.kernel.play import play
-from omtl.kernel.rules import Shape
+from omtl.reference.problems import Case
 from omtl.sklearn import PassiveAggressive, progressive_validation
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
@@ -35,16 +35,8 @@ COMPILED = [
 def harness(model: MultiTaskClassifier, tasks: Tasks, stream: Stream, compiled: bool) -> Any:
     """Return the trace and the arrays that the harness's play leaves of an estimator's rules."""
     n = len(tasks.names)
-    networked = "network" in model.entry.takes
-    shape = Shape(
-        n,
-        tasks.X.shape[1],
-        mixing_matrix(n) if networked else np.eye(n),
-        sparse=sparse.issparse(tasks.X),
-        n_rounds=stream.start.size - 1,
-        n_examples=tuple(np.bincount(tasks.task).tolist()),
-        seed=getattr(model, "random_state", 0),
-    )
+    mixing = mixing_matrix(n) if "network" in model.entry.takes else np.eye(n)
+    shape = Case(tasks, stream, mixing).shape._replace(seed=getattr(model, "random_state", 0))
     trace, state = play(model._checked_rules(), examples_of(tasks), stream, shape, compiled)
     return trace, arrays_of(state)
 

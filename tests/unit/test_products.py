@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learner_cases import problem
 from numba import njit
 from scipy import sparse
 
 from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of
-from omtl.data.streams import Tasks, rounds
 from omtl.experiment.unit import FORMAT
 from omtl.kernel import products
 from omtl.kernel.inlining import OPTIONS, loop
@@ -23,7 +23,7 @@ from omtl.learners.adagrad import AdaGrad
 from omtl.learners.arow import AROW
 from omtl.measures.metrics import METRICS
 from omtl.ops import nonzeros
-from omtl.reference.problems import Case, recorded
+from omtl.reference.problems import recorded
 from omtl.util.paths import ROOT
 from omtl.util.seeds import generator
 
@@ -195,17 +195,12 @@ def test_the_examples_are_the_algorithms_of_their_names(
 ) -> None:
     """Their scores are those of the learners that come with the package."""
     monkeypatch.syspath_prepend(ROOT / "examples" / "feature_by_feature")
-    rng = np.random.default_rng(0)
-    dense = rng.normal(size=(60, 8)) * (rng.random((60, 8)) < 0.5)
-    tasks = Tasks(
-        dense, np.sign(dense @ rng.normal(size=8) + 0.1), np.arange(60) % 3, ("a", "b", "c")
-    )
-    stream = rounds(tasks, np.random.default_rng(1), np.random.default_rng(2))
-    case = Case(tasks, stream, np.eye(1))
+    case = problem((20, 20, 20), n_features=8)
+    case.tasks.X[np.random.default_rng(0).random(case.tasks.X.shape) < 0.5] = 0.0
     theirs = getattr(import_module(module), name)(0.3)
     expected = recorded(ours, case, compiled=False).scores
     assert np.abs(expected).max() > 0.1
-    for this, compiled in ((case, True), (case.with_rows(sparse.csr_array(dense)), False)):
+    for this, compiled in ((case, True), (case.sparse, False)):
         np.testing.assert_allclose(recorded(theirs, this, compiled).scores, expected)
 
 
