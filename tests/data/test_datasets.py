@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from data_sets import real
 from miniature import SMALL_WALK, small
 
 import data_fetchers
@@ -27,6 +29,7 @@ from omtl.experiment.playing import check_options, compute, load_prepared
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
+from omtl.util.paths import ROOT
 from omtl.util.status import DONE, WRONG_USE
 
 
@@ -187,3 +190,28 @@ def test_the_command_fetches_what_there_is_and_names_what_is_missing(
     assert capsys.readouterr().out == out
     assert main(["fetch", "mch"]) == WRONG_USE
     assert "no data set 'mch'" in capsys.readouterr().err
+
+
+with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as table:
+    KNOWN = {row["data_set"]: row for row in csv.DictReader(table)}
+"""The examples of each config in ``conf/dataset/`` that has files."""
+
+
+def test_every_data_set_with_files_is_known() -> None:
+    assert set(KNOWN) == {
+        name for name in options("dataset") if DataSetSpec.named(name).fetcher.FILES
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_home")
+@pytest.mark.parametrize("name", KNOWN)
+def test_real_data(name: str) -> None:
+    dataset = DataSetSpec.named(name)
+    if dataset.loaded_by == "eachmovie":
+        pytest.importorskip("rdata")
+    found = real(dataset.loaded_by, **dataset.options)
+    shape = {"tasks": len(found.names), "examples": found.X.shape[0], "features": found.X.shape[1]}
+    known = KNOWN[name]
+    assert shape == {what: int(known[what]) for what in shape}
+    assert found.sha256 == known["sha256"]
