@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shlex
-import subprocess
 import sys
 from dataclasses import astuple
 from importlib import import_module
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from environments import command_names, environment, python
+from environments import command_names, ended, environment, python
 from miniature import SERIAL, small
 from rich.console import Console
 from small_tables import small_table
@@ -38,7 +37,6 @@ from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.util import paths, user_folder
-from omtl.util.paths import ROOT
 from omtl.util.status import WRONG_USE
 
 
@@ -216,10 +214,7 @@ def test_a_closed_output_and_a_full_disk_are_no_traceback(
     if "full" in where and not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     words = f"{shlex.quote(sys.executable)} -m omtl list tables {where}"
-    done = subprocess.run(
-        ["sh", "-c", words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == status
+    done = ended("sh", "-c", words, status=status)
     assert done.stderr.startswith(told)
     assert "Traceback" not in done.stderr
 

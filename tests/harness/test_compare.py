@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from miniature import AS_WRITTEN, SERIAL, small
 from scipy import sparse
 
 from omtl.compute.store import Store
-from omtl.data.streams import Tasks
+from omtl.datasets import from_arrays
 from omtl.evidence.compared_learners import (
     comparison_notes,
     default_selection,
@@ -26,8 +24,8 @@ from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option
 from omtl.experiment.playing import new_learner, setting_of
-from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
-from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Unit
+from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
+from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Experiment, Unit
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.metrics import METRICS
@@ -37,27 +35,23 @@ from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from omtl.util.user_folder import VARIABLE
 
+SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
+
+
+def config_of(*words: str) -> ComposedRun:
+    """Return what is composed, on a few examples."""
+    return composed([*SMALL, *words])
+
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
     """The best first, each beside its paired difference; one that diverges is told, not ranked."""
-    run = ComposedRun(
-        algorithm=AlgorithmSpec.named("pa"),
-        dataset=small("pa").dataset,
-        protocol=small("pa").protocol,
-        network=NetworkSpec.named("full"),
-        reading=AS_WRITTEN,
-        selection=SelectionSpec.named("oracle"),
-        parallel=SERIAL,
-        seed=0,
-        repeats=3,
-        metric=None,
-    )
+    run = config_of("algorithm=pa", "selection=oracle")
     found = play_learners(run, ["majority", "pm", "pa"], store)
     assert found["mean"].is_monotonic_increasing
     assert sorted(found["algorithm"]) == ["majority", "pa", "pm"]
     assert found["difference"].isna().tolist() == found["is_mine"].tolist()
     wild = replace(AlgorithmSpec.named("pm"), grid={"eta": [1e308]}, fixed={"margin": 1.0})
-    with pytest.raises(UserError, match="diverged in 3 of 3 repeats"):
+    with pytest.raises(UserError, match="diverged in 2 of 2 repeats"):
         play_learners(replace(run, algorithm=wild), ["pa"], store)
 
 
@@ -77,9 +71,6 @@ def test_differences_are_corrected_for_being_many() -> None:
     assert found["p_holm"]["a"] <= found["p_holm"]["b"] <= 1.0
 
 
-SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-
-
 @pytest.mark.parametrize(
     ("words", "point"),
     [
@@ -96,11 +87,6 @@ def test_a_hyper_parameter_is_set_in_one_way(
     points = composed(words).experiment.points
     for name, values in point.items():
         assert {each[name] for each in points} == set(values)
-
-
-def config_of(*words: str) -> ComposedRun:
-    """Return what is composed, on a few examples."""
-    return composed([*SMALL, *words])
 
 
 def test_a_metric_has_its_own_selection(store: Store) -> None:
@@ -225,23 +211,17 @@ def test_pa_of_river_is_ours(is_sparse: bool, pooled: bool) -> None:
     np.testing.assert_allclose(recorded(theirs, case).scores, np.tanh(ours / 2.0), atol=1e-13)
 
 
-def test_features_of_one_example_alone_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_of_one_example_alone_are_there() -> None:
     """They change the norm that a class may divide by; learners of ours are told the norm."""
     X = sparse.csr_array(np.eye(6, 40) + np.eye(6, 40, 20) + np.outer(np.ones(6), np.eye(40)[39]))
-    tasks = Tasks(X, np.array([1.0, -1.0] * 3), np.repeat([0, 1], 3), ("a", "b"))
-    module = SimpleNamespace(__name__="alone", FILES=(), load=lambda: tasks)
-    for place in ("omtl.experiment.specs", "omtl.experiment.unit", "data_fetchers"):
-        monkeypatch.setattr(f"{place}.data_set", lambda _: module)
-    whole = composed(["dataset=spam"])
-    dataset = replace(whole.dataset, name="alone", options={})
+    data = from_arrays(X, [1, -1] * 3, [*"aaabbb"])
     arguments = {"_target_": "river.linear_model.PAClassifier", "C": 1.0, "learn_intercept": False}
-    theirs = {"name": "pa", "label": "PA", "networked": False, "grid": {}, "fixed": arguments}
-    theirs["learner"] = "omtl.learners.foreign.Foreign"
-    ours = replace(AlgorithmSpec.named("pa"), fixed={"C": 1.0})
+    ours = AlgorithmSpec.named("pa")
+    theirs = replace(ours, learner="omtl.learners.foreign.Foreign", grid={}, fixed=arguments)
     features = []
-    for each in (ours, AlgorithmSpec.read(theirs)):
-        experiment = replace(whole, algorithm=each, dataset=dataset).experiment
-        features.append(setting_of(experiment.repeats(0, 1)[0]).tasks.X.shape[1])
+    for each in (ours, theirs):
+        experiment = Experiment(each, data.spec, ProtocolSpec.named("rounds"))
+        features.append(setting_of(experiment.unit(0, 0)).tasks.X.shape[1])
     assert features == [1, 40]
 
 

@@ -1,4 +1,4 @@
-"""Python in processes of their own, and their environment."""
+"""Programs in processes of their own, and their environment."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ def environment(home: Path) -> dict[str, str]:
     return kept | {"OMTL_HOME": str(home), "OMTL_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 
-def python(*words: str, status: int | None = 0, cwd: Path = ROOT, **how: Any) -> Done:
-    """Run Python, and assert that it ends with a status (None: any)."""
-    command = [sys.executable, *words]
+def ended(*command: str, status: int = 0, cwd: Path = ROOT, **how: Any) -> Done:
+    """Run a program, and assert that it ends with a status."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **how)
-    assert status in (None, done.returncode), f"{words}: {done.stdout}{done.stderr}"
+    assert done.returncode == status, f"{command}: {done.stdout}{done.stderr}"
     return done
+
+
+def python(*words: str, **how: Any) -> Done:
+    """Run Python (`ended`)."""
+    return ended(sys.executable, *words, **how)
 
 
 def command_names() -> list[str]:

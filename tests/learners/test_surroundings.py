@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import bits
 import numpy as np
 import pytest
-from environments import python
+from environments import ended, python
 from estimator_cases import blobs
 from sklearn.base import clone
 
@@ -36,15 +35,7 @@ def learnt(variants: list[str], interpreter: str = sys.executable, **around: str
     """Return what a process prints in its surroundings."""
     script = str(Path(bits.__file__))
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [interpreter, script, *variants],
-        env=plain | around,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return ended(interpreter, script, *variants, env=plain | around).stdout.splitlines()
 
 
 def test_some_learn_the_same_bits_in_other_surroundings() -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,24 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from environments import environment, python
-from pages import PAGES, lines_of
+from environments import ended, environment, python
 
 from omtl.commands import _main
 from omtl.commands._main import main
 from omtl.util.paths import ROOT
 
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IDS = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def lines_of(page: Path, kinds: str = "sh|console") -> list[str]:
+    """Return the command lines of a page: those of its blocks of commands, without comments."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(rf"```(?:{kinds})\n(.*?)```", text, flags=re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def assert_known(line: str) -> None:
@@ -143,10 +150,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_file_names_a_package_index() -> None:
     """Which one is used is the business of whoever installs."""
     hosts = "py" + "pi[.]org|python" + "hosted[.]org|mcr[.]micro" + "soft[.]com"
-    found = subprocess.run(
-        ["git", "grep", "-lE", hosts], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert found.stdout == ""
+    assert ended("git", "grep", "-lE", hosts, status=1).stdout == ""
 
 
 PROGRAMS = {"omtl": ["-m", "omtl"], "python": []}
@@ -165,13 +169,6 @@ TOLD = {
     "python make_data.py": "",
 }
 """What each command prints, among other things."""
-
-
-def commands(page: str) -> list[str]:
-    """Return the commands of a page's console blocks."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
-    return [line for block in blocks for line in block.splitlines()]
 
 
 @pytest.mark.slow
@@ -194,7 +191,7 @@ def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Pa
         folder.mkdir()
     else:
         shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
-    shown = commands(page)
+    shown = lines_of(ROOT / "docs" / page, "console")
     assert shown
     for command in shown:
         program, *words = shlex.split(command)

@@ -6,7 +6,6 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import EntryPoint, packages_distributions
@@ -157,8 +156,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extension")
     shutil.copytree(EXAMPLE, folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
     words = "-m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation"
-    install = [sys.executable, *words.split(), "--target", str(folder / "site")]
-    subprocess.run([*install, str(folder / "source")], check=True)
+    place = ("--target", str(folder / "site"), str(folder / "source"))
+    environments.python(*words.split(), *place)
     return folder
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -46,10 +45,8 @@ print(model.score(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100)) > 0.8)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, unpacked as an installer does."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "--quiet", "wheel", "--no-deps", "--no-build-isolation"]
-    subprocess.run(
-        [*build, "--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT)], check=True
-    )
+    build = "-m pip --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation"
+    environments.python(*build.split(), "--wheel-dir", str(folder), str(ROOT))
     (wheel,) = folder.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(folder / "site")
     return folder / "site"
@@ -62,11 +59,13 @@ def outside(installed: Path, cache: Path, also: Path | None = None) -> dict[str,
     return kept | {"PYTHONPATH": path, "XDG_CACHE_HOME": str(cache), "OMTL_OFFLINE": "1"}
 
 
-def python(installed: Path, here: Path, *words: str, also: Path | None = None) -> environments.Done:
+def python(
+    installed: Path, here: Path, *words: str, also: Path | None = None, status: int = 0
+) -> environments.Done:
     """Run Python in an empty folder, with the wheel in place of the checkout."""
     here.mkdir(exist_ok=True)
     around = outside(installed, installed.parent / "cache", also)
-    return environments.python(*words, status=None, cwd=here, env=around)
+    return environments.python(*words, status=status, cwd=here, env=around)
 
 
 @pytest.mark.slow
@@ -88,16 +87,9 @@ def test_a_journey(journey: Path, installed: Path, tmp_path: Path) -> None:
     program.chmod(0o755)
     here = tmp_path / "empty"
     here.mkdir()
-    done = subprocess.run(
-        ["sh", "-x", str(journey)],
-        cwd=here,
-        env=outside(installed, installed.parent / "cache")
-        | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    around = outside(installed, installed.parent / "cache")
+    around["PATH"] = f"{program.parent}{os.pathsep}{around['PATH']}"
+    done = environments.ended("sh", "-x", str(journey), cwd=here, env=around)
     assert "Traceback" not in done.stderr
     assert not list(installed.rglob(".omtl")), "something was kept beside the installed package"
 
@@ -106,8 +98,7 @@ def test_a_journey(journey: Path, installed: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=[path.stem for path in PROGRAMS])
 def test_a_program(program: Path, installed: Path, tmp_path: Path) -> None:
     """A newcomer's few lines of Python, in an empty folder."""
-    done = python(installed, tmp_path / "empty", str(program))
-    assert done.returncode == 0, done.stdout + done.stderr
+    python(installed, tmp_path / "empty", str(program))
 
 
 def test_all_results_travel_in_the_wheel(installed: Path) -> None:
@@ -121,9 +112,8 @@ def test_the_core_alone(installed: Path, tmp_path: Path) -> None:
     lacking = tmp_path / "lacking"
     lacking.mkdir()
     (lacking / "sitecustomize.py").write_text(CORE_ALONE, encoding="utf-8")
-    library = python(installed, tmp_path / "empty", "-c", LIBRARY, also=lacking)
-    assert library.stdout == "True\n", library.stderr
-    command = python(installed, tmp_path / "empty", "-m", "omtl", "list", also=lacking)
-    assert command.returncode == 2
+    here, listed = tmp_path / "empty", ("-m", "omtl", "list")
+    assert python(installed, here, "-c", LIBRARY, also=lacking).stdout == "True\n"
+    command = python(installed, here, *listed, also=lacking, status=2)
     assert command.stderr.endswith("pip install 'omtl[harness]'\n")
     assert "Traceback" not in command.stderr
