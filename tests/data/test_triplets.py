@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from miniature import a_setting
 
 import data_fetchers
-from omtl.data.preparation import prepared_data
 from omtl.data.triplets import BLOCK, Sampler
-from omtl.experiment.config import load_option
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.protocols import queries
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
-from omtl.util.seeds import generator
 
 
 def sampler(rows: list[int] | None = None) -> Sampler:
@@ -84,13 +82,10 @@ def test_what_no_triplets_can_be_drawn_of(
         list(sampler(rows).stream(per_example, order, np.random.default_rng(0)))
 
 
-def setting(seed: int = 0, **protocol: Any) -> Setting:
+def setting(**protocol: Any) -> Setting:
     """Return a repeat on a draw of the paper's toy."""
-    tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(seed))
-    config = {**load_option("protocol", "queries"), **protocol}
-    return Setting(
-        prepared_data(tasks), config, None, lambda of, **axes: generator(seed, of=of, **axes)
-    )
+    tasks = data_fetchers.load("opposed_tasks", rng=np.random.default_rng(0))
+    return a_setting(tasks, "queries", **protocol)
 
 
 def test_weights_are_read_off_the_scores() -> None:

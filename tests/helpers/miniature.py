@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.compute.store import Store, StoredRow
+from omtl.data.preparation import prepared_data
+from omtl.data.streams import Classes, Tasks
+from omtl.experiment.config import load_option
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Names
+from omtl.protocols.setting import Setting
+from omtl.util.seeds import generator
 
 SERIAL = {"backend": "sequential", "jobs": 1}
 """One play after another, in this process."""
@@ -45,3 +50,16 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
     networked = AlgorithmSpec.named(algorithm).networked
     names = Names(algorithm, "random_walk", "rounds", network if networked else None)
     return with_options(Experiment.compose(names, reading), **SMALL_WALK)
+
+
+def a_setting(
+    data: Tasks | Classes, protocol: str, seed: int = 0, repeat: int = 0, **changed: Any
+) -> Setting:
+    """Return a repeat on these data, by a protocol with some values changed."""
+    config = {**load_option("protocol", protocol), **changed}
+    own = {"repeat": repeat} if repeat else {}
+
+    def rng(of: str, **axes: Any) -> Any:
+        return generator(seed, of=of, **(own | axes))
+
+    return Setting(prepared_data(data), config, None, rng, repeat)

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learner_cases import THOROUGH
-from miniature import AS_WRITTEN, with_grid, with_options
+from miniature import AS_WRITTEN, a_setting, with_grid, with_options
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
-from omtl.data.preparation import prepared_data, with_unit_rows
+from omtl.data.preparation import with_unit_rows
 from omtl.data.streams import Tasks, one_by_one
-from omtl.experiment.config import load_option
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.unit import Experiment, Names
 from omtl.figures.panels.relations import contrast, two_clusters
@@ -29,7 +28,6 @@ from omtl.protocols import heldout, transfer
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
 from omtl.util.errors import UserError
-from omtl.util.seeds import generator
 
 
 def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float = 0.3) -> Tasks:
@@ -46,13 +44,7 @@ def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float
 
 def setting_for(tasks: Tasks, **changed: Any) -> Setting:
     """Return a repeat of the protocol on tasks."""
-    protocol = {**load_option("protocol", "heldout"), "n_train": 20, **changed}
-    return Setting(
-        source=prepared_data(tasks),
-        protocol=protocol,
-        network=None,
-        rng=lambda of, **m: generator(1, of=of, **m),
-    )
+    return a_setting(tasks, "heldout", seed=1, **({"n_train": 20} | changed))
 
 
 # Splits

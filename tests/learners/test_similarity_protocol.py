@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from miniature import a_setting
 from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
 
-from omtl.data.preparation import prepared_data
 from omtl.data.streams import Classes
-from omtl.experiment.config import load_option
 from omtl.learners.similarity import OMTRSL
 from omtl.learners.untrained import Untrained
 from omtl.measures.ranking import quality, top
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import fold_parts, play_grid
-from omtl.util.seeds import generator
 
 
 def letters(n_tasks: int = 3, per_class: int = 20, d: int = 6) -> Classes:
@@ -34,13 +32,7 @@ def letters(n_tasks: int = 3, per_class: int = 20, d: int = 6) -> Classes:
 
 def setting_of(repeat: int = 0, **options: Any) -> Setting:
     """Return a repeat of the protocol on these tasks."""
-    return Setting(
-        prepared_data(letters()),
-        {**load_option("protocol", "similarity"), **options},
-        None,
-        lambda of, **more: generator(0, of=of, **({"repeat": repeat} | more)),
-        repeat,
-    )
+    return a_setting(letters(), "similarity", repeat=repeat, **options)
 
 
 def test_parts_of_the_repeats_are_folds() -> None:
