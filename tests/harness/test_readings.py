@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from described import a_table
 from miniature import AS_WRITTEN, SERIAL
 from small_tables import on_small_walk
 
@@ -24,7 +23,7 @@ from omtl.experiment.readings import Reading
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
-from omtl.tables import placebo_test, proofread, published_results
+from omtl.tables import placebo_test, published_results
 from omtl.tables.cells import each_cell, planned
 from omtl.tables.plan import describe
 from omtl.tables.proofread import count_is_possible, share_is_possible
@@ -177,50 +176,6 @@ def test_readings_are_written_beside_their_paper(
     assert search_readings.readings_folder(TABLE) == tmp_path / "reading" / "dom"
 
 
-ROWS = [f"row {number}" for number in range(8)]
-
-PRINTED = pd.DataFrame(
-    {
-        "dataset": "Synthetic",
-        "algorithm": ROWS,
-        "task": "all",
-        "metric": "error",
-        "mean": [str(10.0 * 2.0**number) for number in range(8)],
-    }
-)
-
-
-def placebos_of(
-    trials: list[np.ndarray], answers: list[dict[str, str]], asked: dict[str, Question] = ASKED
-) -> pd.DataFrame:
-    """Return the placebo test of trials with these numbers for the rows."""
-    record = pd.DataFrame({"column": "Synthetic", "answers": [json.dumps(a) for a in answers]})
-    cells = pd.DataFrame(
-        [
-            (number, row, "all", "error", value)
-            for number, values in enumerate(trials)
-            for row, value in zip(ROWS, values, strict=True)
-        ],
-        columns=["trial", "algorithm", "task", "metric", "ours"],
-    )
-    return placebo_test.placebo_test(placebo_test.Search(TABLE, record, cells, PRINTED), asked, 0)
-
-
-def test_a_reading_that_is_right_is_no_luck() -> None:
-    """The true numbers beat all placebos, and hold on the rows that they were not chosen by."""
-    truth = PRINTED["mean"].astype(float).to_numpy()
-    rows = placebos_of(
-        [truth * 1.5, truth, truth * 0.5], [{}, {"first": "better"}, {"first": "worse"}]
-    )
-    row = rows[rows["reading"] == "as_read"].iloc[0]
-    assert (row["literal"], row["found"], row["cells"]) == ("0", "8", "8")
-    assert float(row["permuted_p"]) < 0.01
-    assert float(row["permuted"]) < 2.0
-    assert float(row["perturbed"]) < 5.0
-    assert (row["searched_half"], row["held_out_half"]) == ("1.000", "1.000")
-    assert row["held_out_literal"] == "0.000"
-
-
 def test_a_lacking_number_is_far_and_a_lacking_print_is_none() -> None:
     found = placebo_test.gaps(
         np.array([[[np.nan], [11.0], [1.0]]]),
@@ -228,39 +183,6 @@ def test_a_lacking_number_is_far_and_a_lacking_print_is_none() -> None:
         [METRICS["error"].scale],
     )
     np.testing.assert_allclose(found.ravel(), [placebo_test.FARTHEST, 0.1, np.nan])
-
-
-def cells_of(means: np.ndarray, std: str = "0.20") -> list[dict[str, str]]:
-    """Return a published table of error rates, an algorithm a row and a data set a column."""
-    return [
-        {"dataset": f"data {j}", "algorithm": f"row {i}", "task": "all", "metric": "error"}
-        | {"mean": f"{means[i, j]:.2f}", "std": std}
-        for i, j in product(*map(range, means.shape))
-    ]
-
-
-def found_in(check: str, cells: list[dict[str, str]], **asked: Any) -> set[tuple[str, str]]:
-    """Return the cells that a check finds in a table."""
-    findings = proofread.CHECKS[check](cells, a_table(repeats=10, **asked)).findings
-    return {(one["algorithm"], one["dataset"]) for one in findings}
-
-
-def test_a_copied_row_is_found() -> None:
-    """Also with one of its cells changed; rows that are merely close are not."""
-    means = np.random.default_rng(0).uniform(5.0, 20.0, size=(6, 5))
-    assert found_in("repeated row", cells_of(means)) == set()
-    by_chance = proofread.CHECKS["repeated row"](cells_of(means), a_table(repeats=10)).expected
-    assert float(by_chance.partition(" ")[0]) < 1e-6
-    means[4] = means[1] + 0.01
-    both = {(f"row {i}", f"data {j}") for i in (1, 4) for j in range(5)}
-    assert found_in("repeated row", cells_of(means)) == both
-    means[4, 2] += 1.0
-    assert found_in("repeated row", cells_of(means)) == both
-    means[4, 3] += 1.0
-    assert found_in("repeated row", cells_of(means)) == set()
-    # Of means as certain as their last digit it says nothing that they agree.
-    means[4] = means[1]
-    assert found_in("repeated row", cells_of(means, "0.01")) == set()
 
 
 def test_no_count_is_wrongly_called_impossible() -> None:
@@ -287,11 +209,3 @@ def test_no_share_is_wrongly_called_impossible() -> None:
         mean, std = np.mean(numbers), np.std(numbers, ddof=1)
         for digits in (1, 2):
             assert share_is_possible(f"{mean:.{digits}f}", f"{std:.{digits}f}", 3)
-
-
-def test_a_small_spread_is_found() -> None:
-    """A fifth of that of the other rows is too small for ten runs, a half is not."""
-    cells = cells_of(np.full((8, 3), 20.0))
-    for std, expected in (("0.10", set()), ("0.02", {("row 2", "data 1")})):
-        cells[2 * 3 + 1]["std"] = std
-        assert found_in("small spread", cells) == expected
