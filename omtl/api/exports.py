@@ -30,7 +30,7 @@ from omtl.tables.notes import notes
 from omtl.tables.published_results import source_of, stored_or_published
 from omtl.tables.request import Request
 from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path
 from omtl.util.result_files import as_csv, as_parquet, write_all
 from omtl.util.screen import plural
@@ -54,9 +54,14 @@ def citations(overrides: Sequence[str]) -> str:
     return bibtex([run], run.reading.paper)
 
 
-def are_data(names: Sequence[str]) -> bool:
-    """Whether all names are those of data sets."""
-    return set(names) <= {*datasets.names()}
+def is_data(name: str) -> bool:
+    """Whether a name is that of a data set."""
+    return name in datasets.names()
+
+
+def is_records(name: str) -> bool:
+    """Whether a name is that of a folder with records of runs."""
+    return "/" in name or Path(name).is_dir()
 
 
 def export(
@@ -85,12 +90,14 @@ def export(
     Raises
     ------
     UserError
-        If there is no such thing, or there are no numbers of it.
+        If there is no such thing, there are no numbers of it, or two would have the same files.
     """
     request, folder = request_for(**given), Path(folder)
+    if twice := repeated(Path(name).name for name in names):
+        raise UserError(f"two exports would be called {twice[0]!r}; write them to two folders")
     exported = {}
     for name in names:
-        if "/" in name or Path(name).is_dir():
+        if is_records(name):
             runs = results.runs(name, by_repeat=by_repeat)
             folder.mkdir(parents=True, exist_ok=True)
             said = f"{view_of(runs).text()}\n{name}: {len(runs)} rows"
@@ -100,7 +107,8 @@ def export(
         exported[Path(name).name] = paths
         yield said, paths
     if ro_crate:
-        yield "RO-Crate", [write_crate(folder, exported, export_command([*exported], request))]
+        command = export_command([*exported], request) + " --by-repeat" * by_repeat
+        yield "RO-Crate", [write_crate(folder, exported, command)]
 
 
 def export_command(names: Sequence[str], request: Request) -> str:

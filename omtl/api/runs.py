@@ -142,7 +142,7 @@ def run(
     ----------
     *given
         The algorithm and the data, unless they are given by name, and overrides as on the command
-        line: ``"network.weights=equal"``.
+        line: ``"network.weights=metropolis"``.
     algorithm : str, class or instance
         The name of a config; a learner, an estimator (``omtl.ROMPGD(eta=0.1)``) or an online
         classifier of scikit-learn or river. A class has the hyper-parameters of its config.

@@ -42,8 +42,13 @@ def run(what: Sequence[str], bibtex: bool, **given: Any) -> None:
         refuse_ignored((*FILES, *REQUEST, ONE_DRAW), given, "--bibtex only prints citations")
         print(exports.citations(what), end="")
         return
-    if exports.are_data(what):
-        refuse_ignored((*REQUEST, ONE_DRAW), given, "a data set is exported as its config has it")
+    kept = [exports.is_records(name) for name in what]
+    if not any(kept):
+        why = "a row for each repeat is for records of runs; a table's are in its .repeats.csv"
+        refuse_ignored(FILES, given, why, "by_repeat")
+    if all(is_kept or exports.is_data(name) for name, is_kept in zip(what, kept, strict=True)):
+        why = "a data set is exported as its config has it, and records as they were run"
+        refuse_ignored((*REQUEST, ONE_DRAW), given, why)
     for said, paths in exports.export(what, given.pop("to"), **given):
         print(said)
         tell_written(paths)

@@ -54,12 +54,17 @@ def adjacency(n_nodes: int, edges: Iterable[Sequence[int]]) -> np.ndarray:
                 f"{n_nodes - 1}"
             )
         near[ends[0], ends[1]] = near[ends[1], ends[0]] = 1.0
-    alone = np.flatnonzero(connected_components(near)[1] != 0).tolist()
+    _refuse_unconnected(near)
+    return near
+
+
+def _refuse_unconnected(links: np.ndarray) -> None:
+    """Refuse a network of several parts, by a matrix that is not 0 where two nodes are linked."""
+    alone = np.flatnonzero(connected_components(links, directed=False)[1] != 0).tolist()
     if alone:
         raise UserError(
             f"network: nodes {alone} cannot be reached from node 0; add an edge to them"
         )
-    return near
 
 
 def uniform_weights(near: np.ndarray, include_self: bool) -> np.ndarray:
@@ -150,7 +155,7 @@ def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Raises
     ------
     UserError
-        If the weights are not those of an undirected network.
+        If the weights are not those of an undirected, connected network.
     """
     return _modes_of(np.ascontiguousarray(mixing, dtype=float).tobytes(), mixing.shape[0])
 
@@ -159,6 +164,7 @@ def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _modes_of(weights: bytes, n_nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the modes of these combination weights, cached: a grid's points share a network."""
     mixing = np.frombuffer(weights).reshape(n_nodes, n_nodes)
+    _refuse_unconnected(mixing)
     values, vectors = np.linalg.eig(mixing.T)
     weight = np.abs(np.real(vectors[:, np.argmax(np.real(values))]))
     root = np.sqrt(weight / weight.sum())

@@ -31,7 +31,7 @@ from omtl.evidence.comparisons import (
 )
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import options, resolve_jobs
-from omtl.experiment.playing import learner_class
+from omtl.experiment.playing import lacking_methods, learner_class
 from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result, import_fault
@@ -108,9 +108,8 @@ def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
         raise
     except Exception as fault:  # whatever a protocol's own file raises when it is read
         raise import_fault(f"protocol.module: {protocol.module!r}", fault) from fault
-    needed = getattr(module, "NEEDS", ())
     kinds = {name: learner_class(AlgorithmSpec.named(name).learner) for name in names}
-    return [name for name, kind in kinds.items() if all(hasattr(kind, rule) for rule in needed)]
+    return [name for name, kind in kinds.items() if not lacking_methods(kind, module)]
 
 
 def play_learners(

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import signature
 from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import data_fetchers
@@ -281,6 +282,12 @@ def setting_of(unit: Unit) -> Setting:
     )
 
 
+def lacking_methods(kind: type, protocol: ModuleType) -> list[str]:
+    """Return what a protocol ``NEEDS`` that a learner's class lacks; ``A or B`` are alternatives."""
+    needed = getattr(protocol, "NEEDS", ())
+    return [each for each in needed if not any(hasattr(kind, one) for one in each.split(" or "))]
+
+
 def compute(unit: Unit) -> Result:
     """Play the whole grid of a unit."""
     from omtl.kernel.not_compiled import REFUSALS, why
@@ -291,8 +298,7 @@ def compute(unit: Unit) -> Result:
     points = unit.algorithm.points
     protocol = import_module(unit.protocol.module)
     kind = learner_class(unit.algorithm.learner)
-    lacking = [method for method in getattr(protocol, "NEEDS", ()) if not hasattr(kind, method)]
-    if lacking:
+    if lacking := lacking_methods(kind, protocol):
         raise UserError(
             f"algorithm {unit.algorithm.name} has no {' and no '.join(lacking)}, which protocol "
             f"{unit.protocol.name} needs; choose another protocol"

@@ -271,9 +271,13 @@ def select(
     Raises
     ------
     UserError
-        If the rule is unknown, or needs an array that the results do not have.
+        If the rule is unknown, or needs an array or a task that the results do not have.
     """
     name = choose("selection rule", rule.rule, list(RULES))
+    if rule.tasks and max(rule.tasks) > (n_tasks := len(results[0].facts["task_names"])):
+        raise UserError(
+            f"selection {rule.name}: there is no task {max(rule.tasks)}; choose from 1 to {n_tasks}"
+        )
     try:
         return fixed(results, points, rule) if name == "fixed" else RULES[name](results, rule)
     except KeyError as fault:

@@ -20,7 +20,7 @@ from omtl.experiment.schema import (
     refuse_other_name,
     typed_mapping,
 )
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 from omtl.util.paths import CONF
 from omtl.util.providers import added_module
 
@@ -36,6 +36,10 @@ Check = tuple[Callable[[Any], bool], str]
 POSITIVE: Check = (lambda n: type(n) is int and n > 0, "a positive whole number")
 NOT_NEGATIVE: Check = (lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
 SHARE: Check = (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
+TASKS: Check = (
+    lambda tasks: all(task > 0 for task in tasks) and not repeated(tasks),
+    "different numbers of tasks, from 1",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,6 +291,11 @@ class NetworkSpec(Spec):
     weights: str
     include_self: bool
 
+    def __post_init__(self) -> None:
+        """Refuse a number of nodes that no network has."""
+        if self.n_nodes is not None:
+            refuse_unfit("n_nodes", self.n_nodes, POSITIVE)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionSpec(Spec):
@@ -307,7 +316,8 @@ class SelectionSpec(Spec):
     point: Mapping[str, Any] = field(default_factory=Frozen)
 
     def __post_init__(self) -> None:
-        """Refuse a part of the stream that there is not."""
+        """Refuse a part of the stream, and tasks, that there cannot be."""
+        refuse_unfit("tasks", [*self.tasks], TASKS)
         if self.fraction is not None or self.rule == "prefix":
             refuse_unfit("fraction", self.fraction, SHARE)
 

@@ -72,11 +72,11 @@ class MTLMNN(NamedTuple):
     tol: float = 1e-4
 
     def warm(self) -> None:
-        """Compile everything that `fit` runs, on problems with and without impostors."""
+        """Compile everything that `metrics` runs, on problems with and without impostors."""
         y = np.repeat([0, 1], self.n_neighbors + 1)
         for apart in (0.0, 100.0):
             X = np.repeat((np.arange(y.size) + apart * y)[:, None], 2, axis=1)
-            self._replace(max_iter=1).fit(X, y, np.zeros_like(y), 1)
+            self._replace(max_iter=1).solve(X, y, np.zeros_like(y), 1)
 
     def solve(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> Solution:
         """Learn the metrics, and report on convergence.
@@ -105,7 +105,7 @@ class MTLMNN(NamedTuple):
         model = MetricModel(tasks, self.gamma, self.gamma0)
         return minimise(model, self.mu, self.max_iter, self.tol)
 
-    def fit(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
+    def metrics(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
         """Return the metrics M_0 + M_t, shape (n_tasks, n_features, n_features), as `solve`."""
         return self.solve(X, y, task, n_tasks).metrics
 

@@ -16,7 +16,7 @@ class Untrained(NamedTuple):
     Cost: none to train, O(n_features) per pair to rank.
     """
 
-    def fit(
+    def metrics(
         self,
         X: np.ndarray,
         y: np.ndarray,  # noqa: ARG002

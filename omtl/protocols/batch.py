@@ -12,7 +12,9 @@ from omtl.data.streams import Tasks
 from omtl.learners.batch import Fit
 from omtl.protocols.setting import Setting, by_learner, refuse_scaled
 from omtl.protocols.splits import areas, split_and_folds
-from omtl.util.errors import UserError
+
+NEEDS = ("fit",)
+"""Methods that a learner must have."""
 
 
 def areas_of(fit: Fit, held_out: Tasks) -> np.ndarray:
@@ -50,7 +52,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a learner is not a batch learner, or the protocol does not fit the data.
+        If the protocol does not fit the data.
     """
     refuse_scaled(setting)
     protocol, tasks = setting.protocol, setting.tasks
@@ -59,11 +61,6 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     parts = [(shorten(tasks.taken(learnt)), tasks.taken(held_out)) for learnt, held_out in pairs]
     records = []
     for learner in learners:
-        if not hasattr(learner, "fit"):
-            raise UserError(
-                f"protocol {protocol['name']}: {type(learner).__name__} learns online; choose a "
-                "protocol of streams for it"
-            )
         fits = [
             learner.fit(learnt, setting.rng("learner", part=number))
             for number, (learnt, _) in enumerate(parts)

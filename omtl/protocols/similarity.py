@@ -26,6 +26,9 @@ from omtl.protocols.setting import Setting, by_learner, refuse_scaled
 from omtl.protocols.splits import folds
 from omtl.util.errors import UserError, check_known
 
+NEEDS = ("policy or metrics",)
+"""Methods of which a learner must have one: it learns online, or all at once."""
+
 Matrices = Callable[[int], np.ndarray]
 """Maps a task to its matrix M."""
 
@@ -141,7 +144,7 @@ def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Se
     """Compile what training runs: learn from one block, and discard the result."""
     if hasattr(learner, "warm"):
         learner.warm()
-    elif not hasattr(learner, "fit"):
+    elif not hasattr(learner, "metrics"):
         state = state_of(learner, examples, rows, setting)
         triplets = next(triplet_stream(examples, rows, setting))
         state.learn(triplets, np.zeros(triplets.y.size))
@@ -158,7 +161,7 @@ def batch(
     Parameters
     ----------
     learner : NamedTuple
-        With ``fit(X, y, task, n_tasks)``, which returns a metric for each task.
+        With ``metrics(X, y, task, n_tasks)``, which returns a metric for each task.
     examples : Examples
     rows : ndarray of int64
         The training part.
@@ -169,7 +172,7 @@ def batch(
     X = examples.X[rows]
     X = X.toarray() if isinstance(X, sparse.csr_array) else X
     started = time.thread_time()
-    metrics = learner.fit(X, examples.label[rows], examples.task[rows], len(examples.names))
+    metrics = learner.metrics(X, examples.label[rows], examples.task[rows], len(examples.names))
     seconds = time.thread_time() - started
     diverged = int(not np.all(np.isfinite(metrics)))
     return TrainingResult(
@@ -277,7 +280,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     for learner in learners:
         pooled = getattr(learner, "pooled", False)
         examples = as_seen(setting, pooled)
-        train = batch if hasattr(learner, "fit") else online
+        train = batch if hasattr(learner, "metrics") else online
         if not warm:  # so that no measured training includes compilation
             warm_up(learner, examples, parts.fit, setting)
             warm = True

@@ -36,7 +36,7 @@ NUMBERED = ("Implementation details", "Deviations", "Findings")
 COST = re.compile(r"((?:An? \w+|A step|Cost[^:.\n]*)(?: costs|:) .*?)(?=\n\s*\n|\Z)", re.DOTALL)
 """Matches the paragraph of a docstring that states the cost."""
 
-METHODS = ("open_round", "score", "update", "close_round", "attend", "fit")
+METHODS = ("open_round", "score", "update", "close_round", "attend", "fit", "metrics")
 """The methods of a learner whose code is shown."""
 
 

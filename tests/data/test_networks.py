@@ -144,3 +144,9 @@ def test_directed_weights_are_refused(mixing: list[list[float]]) -> None:
     """Weights that differ by direction have no real modes."""
     with pytest.raises(UserError, match="no undirected network"):
         modes(np.array(mixing, dtype=float))
+
+
+def test_weights_of_two_parts_are_refused() -> None:
+    """Symmetric weights without a link between the parts are undirected, but not connected."""
+    with pytest.raises(UserError, match=r"nodes \[2, 3\] cannot be reached"):
+        modes(np.kron(np.eye(2), np.full((2, 2), 0.5)))

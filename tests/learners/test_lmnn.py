@@ -188,4 +188,4 @@ X, Y, TASK = two_tasks(10)
 )
 def test_what_cannot_be_used_is_refused(learner: MTLMNN, data: tuple, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        learner.fit(*data)
+        learner.solve(*data)
