@@ -137,7 +137,7 @@ def judge_claims(claims: Iterable[Claim], numbers: Numbers) -> pd.DataFrame:
     Raises
     ------
     UserError
-        If a panel that misses nothing has no axes or line that a claim names.
+        If a panel that misses nothing has no axes, line or x that a claim names.
     """
     claims = [*claims]
     if isinstance(numbers, pd.DataFrame):
@@ -160,13 +160,18 @@ def judge_claims(claims: Iterable[Claim], numbers: Numbers) -> pd.DataFrame:
 
 
 def _check_lines(claim: Claim, shown: ShownPanel) -> None:
-    """Refuse a claim that names axes or a line that a panel has not."""
+    """Refuse a claim that names axes, a line or an x that a panel has not."""
     parts = [part for part in claim.all if part.panel == shown.label]
-    lines = [name.partition(" at ")[0] for part in parts for name in (*part.compared, *part.than)]
+    named = [name.partition(" at ") for part in parts for name in (*part.compared, *part.than)]
+    lines = [line for line, *_ in named]
+    places = [f"{x:g}" for part in parts for x in part.at]
+    places += [elsewhere for *_, elsewhere in named if elsewhere]
+    known = sorted({float(x) for axes in shown.axes for line in axes.lines for x in line.x})
     check_names(
         f"claim {claim.id}, panel {shown.label}",
         ("part", [title for part in parts for title in part.parts], [a.title for a in shown.axes]),
         ("line", lines, [line.label for axes in shown.axes for line in axes.lines]),
+        ("x", places, [f"{x:g}" for x in known]),
     )
 
 

@@ -139,8 +139,9 @@ def test_the_same_line_elsewhere() -> None:
     found = judged(a_claim({**part, "than": ["A at 1"]}), shown)
     assert found == (HOLDS, "left at 2: A < A at 1")
     assert decided(a_claim({**part, "than": ["B at 2"]}), shown) == UNDECIDED
-    with pytest.raises(UserError, match=r"^claim c, panel a: .*middle"):
-        decided(a_claim({**part, "parts": ["middle"], "than": ["B at 2"]}), shown)
+    for wrong in ({"parts": ["middle"]}, {"at": [3]}, {"than": ["A at 3"]}, {"than": ["A at one"]}):
+        with pytest.raises(UserError, match=r"^claim c, panel a: .*(middle|3|one)"):
+            decided(a_claim({**part, "than": ["B at 2"], **wrong}), shown)
 
 
 Make = Callable[..., Any]
