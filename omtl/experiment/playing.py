@@ -283,7 +283,7 @@ def setting_of(unit: Unit) -> Setting:
 
 
 def lacking_methods(kind: type, protocol: ModuleType) -> list[str]:
-    """Return what a protocol ``NEEDS`` that a learner's class lacks; ``A or B`` are alternatives."""
+    """Return what a protocol ``NEEDS`` and a learner's class lacks; of ``A or B`` one is enough."""
     needed = getattr(protocol, "NEEDS", ())
     return [each for each in needed if not any(hasattr(kind, one) for one in each.split(" or "))]
 
