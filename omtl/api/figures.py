@@ -11,6 +11,7 @@ import pandas as pd
 
 from omtl.api.names import known_name
 from omtl.api.requests import RequestOptions, request_for
+from omtl.api.tables import check_files
 from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.experiment.descriptions import by_reading, by_rule
@@ -162,6 +163,7 @@ def planned_figure(name: str, request: Request) -> PlannedFigure:
     """Return a figure under the reading that is asked for; raise UserError on a wrong name."""
     description = describe("figure", name)
     request.check(description)
+    check_files(description.paper)
     return plan_figure(name, Reading.of(description.paper, request.reading))
 
 

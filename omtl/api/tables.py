@@ -22,8 +22,9 @@ from omtl.api.requests import RequestOptions, request_for
 from omtl.compute.engine import News, Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.compute.store import cached
-from omtl.evidence.claims import claim_outcomes, in_sentences
+from omtl.evidence.claims import claim_outcomes, claims_of, in_sentences
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
+from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import TableDescription
 from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import (
@@ -47,8 +48,8 @@ from omtl.tables.layout import (
     show,
     with_texts,
 )
-from omtl.tables.notes import notes, notes_on_sources, why_of
-from omtl.tables.plan import describe, descriptions
+from omtl.tables.notes import diagnoses, notes, notes_on_sources, why_of
+from omtl.tables.plan import describe, descriptions, refuse_wrong_questions
 from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
     PublishedRun,
@@ -269,6 +270,14 @@ def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return claim_outcomes(of.paper, of.id, first_cell(cells).reading, cells)
 
 
+def check_files(paper: str) -> None:
+    """Refuse a paper's wrong questions, claims and diagnoses before anything is played."""
+    if paper_file(paper, "readings.yaml").exists():
+        refuse_wrong_questions(paper)
+    claims_of(paper)
+    diagnoses(paper)
+
+
 def played_table(name: str, request: Request, cell: str | None = None) -> Table:
     """Play the units that a table lacks, or one of its cells by name, and judge its cells.
 
@@ -280,6 +289,7 @@ def played_table(name: str, request: Request, cell: str | None = None) -> Table:
     started = time.perf_counter()
     request = replace(request, store=cached(request.store))
     cells = planned(name, request)
+    check_files(description_of(cells).paper)
     asked = cells if cell is None else only(cells, cell)
     if request.repeats == AUTO:
         judged, outcome = play_until_settled(asked, request)

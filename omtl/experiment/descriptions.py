@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, Literal
 
 from omtl.experiment import schema
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, check_known
 
 SUPPORT = ("silent", "ambiguous", "contradicts", "contrived")
 """The support of a non-literal answer in a paper's text: it says nothing, its words allow both, it
@@ -383,6 +383,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse an option without its support in the paper's text, or a literal one with one."""
+        check_known("literal", self.literal, self.options)
         departures = self.options.keys() - {self.literal}
         for option in sorted(departures | self.support.keys()):
             if option not in departures:
