@@ -379,7 +379,7 @@ class Question:
     columns: tuple[str, ...]
     options: Mapping[str, Mapping[str, Any]]
     support: Mapping[str, str] = field(default_factory=dict)
-    found: str = ""
+    post_hoc: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an option without its support in the paper's text, or a literal one with one."""
@@ -398,7 +398,7 @@ class Question:
 
     def offered(self, reading: str) -> list[str]:
         """Return the options that a reading in `SEARCHED` may take, with the literal one."""
-        if reading == BLIND and self.found:
+        if reading == BLIND and self.post_hoc:
             return [self.literal]
         return [o for o in self.options if self.support.get(o) in (None, *SEARCHED[reading])]
 

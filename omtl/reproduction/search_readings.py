@@ -48,7 +48,7 @@ SEARCHES = tuple(reading for reading in SEARCHED if reading in READINGS)
 REPEATS = 5
 """How many repeats of a table a full search looks at, at least; its seed is 0."""
 
-POST_HOC = ("paper", "question", "asks", "support", "found")
+POST_HOC = ("paper", "question", "asks", "support", "post_hoc")
 """Columns of the list of options that were found by looking at printed numbers."""
 
 CERTAINTY = 2.0
@@ -265,8 +265,8 @@ def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
         head = (
             "# @package reading\n"
             "# Found by `omtl audit readings` on the paper's tables, among the literal answers and "
-            f"those with support\n# {', '.join(SEARCHED[reading])}. Its trials are in "
-            f"results/readings/{paper}-*.csv,\n# post hoc options in results/readings/looks.csv.\n"
+            f"those with support\n# {', '.join(SEARCHED[reading])}. Trials: "
+            f"results/readings/{paper}-*.csv; post hoc options:\n# results/readings/post_hoc.csv.\n"
         )
         write_whole(path, head + yaml.safe_dump(config, sort_keys=False))
         paths.append(path)
@@ -289,7 +289,7 @@ def write_page(table: str) -> list[Path]:
         raise UserError(f"no search of {table} is recorded; run: omtl audit readings {table}")
     chosen = {reading: Reading.of(paper, reading).answers for reading in SEARCHES}
     text = page(table, read_csv(csv), questions(paper), chosen)
-    return write_all(csv.parent, {f"{table}.md": text, "looks.csv": as_csv(post_hoc_options())})
+    return write_all(csv.parent, {f"{table}.md": text, "post_hoc.csv": as_csv(post_hoc_options())})
 
 
 def post_hoc_options() -> pd.DataFrame:
@@ -298,11 +298,11 @@ def post_hoc_options() -> pd.DataFrame:
         (
             *(path.parent.name, name, question.asks),
             ", ".join(f"{option}: {label}" for option, label in question.support.items()),
-            " ".join(question.found.split()),
+            " ".join(question.post_hoc.split()),
         )
         for path in paper_files("readings.yaml")
         for name, question in questions(path.parent.name).items()
-        if question.found
+        if question.post_hoc
     ]
     return pd.DataFrame(rows, columns=POST_HOC)
 

@@ -165,7 +165,7 @@ def _choice(name: str, question: Question, chosen: Mapping[str, Mapping[str, str
         f"`{option}`" + (f" ({label})" if (label := question.support.get(option)) else "")
         for option in question.options
     ]
-    found = f" Found by looking: {question.found.strip()}." if question.found else ""
+    found = f" Found by looking: {question.post_hoc.strip()}." if question.post_hoc else ""
     return (
         f"**{name}.** {question.asks} The paper: {question.says}. Literal: `{literal}`; "
         f"{'; '.join(taken)}; of {', '.join(offered)}.{found}"

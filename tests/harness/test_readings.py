@@ -90,7 +90,7 @@ def test_a_blind_search_answers_no_question_that_the_print_has_led_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It may take what contradicts the text; its record does not replace that of the others."""
-    found = ASKED | {"first": replace(ASKED["first"], found="printed numbers were looked at")}
+    found = ASKED | {"first": replace(ASKED["first"], post_hoc="printed numbers were looked at")}
     monkeypatch.setattr(search_readings, "questions", lambda _paper: found)
     alone = searched(wanted=["blind"])
     assert alone.answers == {"blind": {"second": "better"}}
