@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from environments import ended, environment, python
@@ -99,6 +100,20 @@ def test_the_learner_of_the_third_door_runs() -> None:
     *_, block = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(block, given)
     assert np.mean(given["predicted"] == given["y"]) > 0.8
+
+
+def test_the_readme_is_short_and_counts_as_the_results_do() -> None:
+    """Numbers within 10% under three readings, floor and ceiling."""
+    words = README.split()
+    assert len(words) <= 700
+    agreement = ROOT / "results" / "reproduced" / "dom-table1.agreement.csv"
+    found = pd.read_csv(agreement).set_index("reading")
+    within, one = found["within"], found.loc["as_published"]
+    assert (
+        f"Of the {one['cells']} numbers of DOM's Table 1, {within['as_written']} are within 10% as "
+        f"written, {within['blind']} blind, {within['as_published']} as published; a placebo has "
+        f"{one['floor']:.0f}, a perfect reading {one['ceiling']:.0f}"
+    ) in " ".join(words)
 
 
 def test_the_output_shown_is_that_of_the_command(
