@@ -15,12 +15,12 @@ REQUEST = --reading '$(READING)' $(REPEATED) $(if $(SELECTION),--selection '$(SE
 OPTIONS = $(REQUEST) $(PARALLEL)
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all test-versions lint size acceptance faults slurm mutants engines audit docs lock clean distclean
+.PHONY: help reproduce reproduce-table reproduce-figure readings claims statistics hindsight verify report data bench test test-all test-versions lint size acceptance faults slurm mutants audit docs lock clean distclean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 	@echo
-	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_read|as_published|name REPEATS=n JOBS=n SEED=n SELECTION=prefix'
+	@echo 'Variables: TABLE=id FIGURE=id READING=as_written|as_read|blind|as_published|name REPEATS=n JOBS=n SEED=n SELECTION=prefix'
 	@echo 'Data: OMTL_DATA_MIRROR=folder or address, tried before the public sources'
 
 reproduce-table: $(VENV)/run ## reproduce a table beside the published one (TABLE=dom-table1)

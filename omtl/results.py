@@ -127,12 +127,12 @@ def claims(paper: str | None = None) -> pd.DataFrame:
     return found[found["paper"] == known].reset_index(drop=True)
 
 
-def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
+def runs(folder: str | Path, *folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
     """Return the records of runs and sweeps of ``omtl run`` in folders and below.
 
     Parameters
     ----------
-    *folders : str or Path
+    folder, *folders : str or Path
         Such as ``.omtl/sweeps``.
     by_repeat : bool
         Whether to return a row for each repeat, instead of one for each run.
@@ -155,10 +155,9 @@ def runs(*folders: str | Path, by_repeat: bool = False) -> pd.DataFrame:
     from omtl.reproduction.record import collect, record_rows  # they load Hydra
 
     records: dict[str, Mapping[str, Any]] = {}
-    for folder in map(Path, folders):
-        found = collect(folder)
+    for below in map(Path, (folder, *folders)):
+        found = collect(below)
         if not found:
-            raise UserError(f"{folder} contains no record of a run")
-        several = len(folders) > 1
-        records |= {f"{folder}/{name}" if several else name: one for name, one in found.items()}
+            raise UserError(f"{below} contains no record of a run")
+        records |= {f"{below}/{name}" if folders else name: one for name, one in found.items()}
     return record_rows(records, by_repeat)

@@ -164,7 +164,7 @@ class Table(DisplayedResult):
             return []
         tally = Counter(self.claims["outcome"])
         rest = [f"{tally[o]} {word}" for o, word in ((FAILS, "fail"), (UNDECIDED, "undecided"))]
-        return [f"{tally[HOLDS]} of {plural(len(self.claims), 'claim')} hold; {', '.join(rest)}"]
+        return [f"{tally[HOLDS]} of {len(self.claims)} claims hold; {', '.join(rest)}"]
 
     def _next(self) -> str:
         cells, names = self.cells, self.cell_names

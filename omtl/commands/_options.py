@@ -88,7 +88,7 @@ REPEATS_HELP = (
 
 READING = option(
     "--reading",
-    help="as_written, as_read, as_published, or a name in conf/reading; default: as_published",
+    help="as_published (default), as_written, as_read, blind, or a name in conf/reading",
 )
 REPEATS = option("--repeats", type=count_of_repeats, help=f"{REPEATS_HELP} (default)")
 AUTO_REPEATS = option(

@@ -253,7 +253,7 @@ def sentence(row: Mapping[Any, str]) -> str:
             f"{row[f'{kind}rival']} by {row[f'{kind}selection']}"
         )
     if row["selection"] == row["honest_selection"]:
-        ends = [f"{ends[0]}, which is honest"]
+        ends = [f"{ends[0]}, which has no hindsight"]
     task = "" if row["task"] == "all" else f" {row['task']}"
     place = f"{row['table']}, {row['reading']}, {row['dataset']}{task}"
     printed = "{printed_own} {printed_margin} better than {printed_rival} in print".format(**row)

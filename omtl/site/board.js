@@ -1,4 +1,4 @@
-// The board for a subset: battles, ratings and shares as omtl/evidence/battles.py has them.
+// The board for a subset: battles, ratings and shares as omtl/evidence/ratings.py has them.
 "use strict";
 
 const PRIOR = 0.5, SCALE = 400, CENTRE = 1000, RESAMPLES = 100;
