@@ -1,4 +1,4 @@
-"""A user's own table: one row per example, with its label, its task and its features.
+"""A user's own table: one row per example, with its label or target, its task and its features.
 
 The file is CSV, Parquet, svmlight (the task is the ``qid``) or NumPy arrays (``.npz`` with ``X``,
 ``y`` and ``task``; in place of a sparse ``X`` the arrays of `scipy.sparse.save_npz`). Nothing in it
@@ -9,6 +9,7 @@ gives new results.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,7 +30,7 @@ from data_fetchers._columns import (
 )
 from data_fetchers._shared import checked_choices
 from data_fetchers.fetch import RemoteFile
-from omtl.data.streams import Tasks, in_given_order
+from omtl.data.streams import RealTasks, Tasks, in_given_order
 from omtl.data.validation import sound_rows
 from omtl.util.archives import read_arrays
 from omtl.util.errors import UserError
@@ -63,6 +64,11 @@ class TasksOfTable(Tasks):
 
     notes: tuple[str, ...] = ()
     uneven: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RealTasksOfTable(TasksOfTable, RealTasks):
+    """Those of a table with real targets."""
 
 
 @lru_cache(maxsize=16)
@@ -104,8 +110,10 @@ class Options:
         The columns of labels and of tasks (of CSV and Parquet).
     features : sequence of str, optional
         The columns of features, in order; default: all others.
-    labels : sequence of two values
-        How the file writes −1 and +1.
+    labels : sequence of two values, optional
+        How the file writes −1 and +1, which is the default.
+    real : bool
+        Whether the labels are real targets (regression).
     tasks : sequence of str, optional
         Names of tasks, in order; default: all, sorted (by number if all are whole numbers).
     one_class : {"refuse", "keep"}
@@ -119,7 +127,8 @@ class Options:
     label: str = "label"
     task: str = "task"
     features: Sequence[str] | None = None
-    labels: Sequence[Any] = (-1, 1)
+    labels: Sequence[Any] | None = None
+    real: bool = False
     tasks: Sequence[str] | None = None
     one_class: str = "refuse"
     called: str | None = None
@@ -287,7 +296,9 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
             f"row {row + 1} has a feature that is missing, NaN or infinite, or whose "
             "square is; leave the row out, or fill it in"
         )
-    y = _signs(parsed.label, options.labels)
+    if options.real and options.labels is not None:
+        raise UserError("real targets are no labels; leave dataset.options.labels out")
+    y = _targets(parsed.label) if options.real else _signs(parsed.label, options.labels or (-1, 1))
     for name in options.tasks or ():
         if not isinstance(name, str):  # YAML reads 007 as 7, and 1.10 as 1.1
             raise UserError(
@@ -304,8 +315,9 @@ def _tasks(parsed: ParsedTable, options: Options) -> TasksOfTable:
         tuple(f"{path}: {note}" for note in found)
         for found in (table_notes(parsed, names), uneven_scales(rows, parsed.features))
     )
-    table = TasksOfTable(rows, y[kept], task[kept], names, notes, uneven)
-    for name, rows_of in zip(names, in_given_order(table), strict=True):
+    of_kind = RealTasksOfTable if options.real else TasksOfTable
+    table = of_kind(rows, y[kept], task[kept], names, notes, uneven)
+    for name, rows_of in () if options.real else zip(names, in_given_order(table), strict=True):
         labels = table.y[rows_of]
         if options.one_class == "refuse" and abs(labels.sum()) == labels.size:
             raise UserError(
@@ -322,6 +334,17 @@ def _in_order(task: Sequence[str]) -> list[str]:
         return sorted(names, key=int)
     except ValueError:
         return names
+
+
+def _targets(given: Sequence[Any]) -> np.ndarray:
+    """Return targets as numbers."""
+    for row, target in enumerate(given, 1):
+        if not isinstance(target, int | float) or not math.isfinite(target):
+            raise UserError(
+                f"row {row} has the target {shortened(target)}, which is no finite number; leave "
+                "the row out, or fill it in"
+            )
+    return np.array(given, dtype=np.float64)
 
 
 def _signs(given: Sequence[Any], labels: Sequence[Any]) -> np.ndarray:

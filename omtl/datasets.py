@@ -212,6 +212,7 @@ def from_arrays(
     normalise: str = "none",
     bias: bool = False,
     one_class: str = "refuse",
+    real: bool = False,
 ) -> DataSet:
     """Return the data set of arrays, for `omtl.run`, `omtl.sweep` and `omtl.compare`.
 
@@ -222,7 +223,7 @@ def from_arrays(
     X : array-like or sparse matrix of shape (n_examples, n_features)
         Numbers.
     y : array-like of shape (n_examples,)
-        Two different labels; the greater one is positive.
+        Two different labels, of which the greater one is positive; or numbers, if they are `real`.
     task : array-like of shape (n_examples,)
         The task of each example: names or whole numbers.
     name : str
@@ -235,6 +236,8 @@ def from_arrays(
         Whether to add a feature that is always 1.
     one_class : {"refuse", "keep"}
         What to do with a task whose labels are all the same.
+    real : bool
+        Whether `y` are targets of a regression, for ``protocol="regression"``.
 
     Raises
     ------
@@ -263,8 +266,8 @@ def from_arrays(
     if tasks.ndim != 1:
         raise UserError(f"{name}: task must have one name for each row, and is {tasks.ndim}-d")
     names = np.array(text_of_tasks("task", tasks), dtype=str)
-    arrays = {**features, "y": _signs(np.asarray(y), name), "task": names}
-    return _of_arrays(name, arrays, normalise, bias, one_class)
+    arrays = {**features, "y": _checked(y, real, name), "task": names}
+    return _of_arrays(name, arrays, normalise, bias, one_class, real)
 
 
 def from_frame(
@@ -277,6 +280,7 @@ def from_frame(
     normalise: str = "none",
     bias: bool = False,
     one_class: str = "refuse",
+    real: bool = False,
 ) -> DataSet:
     """Return the data set of a frame with a row for each example (`from_arrays`).
 
@@ -285,10 +289,10 @@ def from_frame(
     frame : DataFrame
         One row per example.
     label, task : str
-        The columns with labels, of two different values, and with the names of tasks.
+        The columns with labels or targets, and with the names of tasks.
     features : sequence of str, optional
         The columns with features; by default all others.
-    name, normalise, bias, one_class
+    name, normalise, bias, one_class, real
         As in `from_arrays`.
 
     Raises
@@ -308,26 +312,32 @@ def from_frame(
     parsed = parsed_frame(frame, label, task, features)
     arrays = {
         "X": parsed.X,
-        "y": _signs(np.asarray(parsed.label), name),
+        "y": _checked(parsed.label, real, name),
         "task": np.array(parsed.task),
         "features": np.array(parsed.features, dtype=str),
     }
-    return _of_arrays(name, arrays, normalise, bias, one_class)
+    return _of_arrays(name, arrays, normalise, bias, one_class, real)
 
 
-def _signs(y: np.ndarray, name: str) -> np.ndarray:
-    """Return labels as -1 and +1."""
+def _checked(given: Any, real: bool, name: str) -> np.ndarray:
+    """Return labels as -1 and +1, or targets as they are."""
+    y = np.asarray(given)
+    if real:
+        return y
     try:
         kinds = np.unique(y)
     except TypeError as fault:
         raise UserError(f"{name}: the labels are of different types; make them alike") from fault
     if kinds.size != 2:
-        raise UserError(f"{name}: there must be two different labels, not {kinds.size}")
+        raise UserError(
+            f"{name}: there must be two different labels, not {kinds.size}; give targets of a "
+            "regression with real=True"
+        )
     return np.where(y == kinds[1], 1, -1)
 
 
 def _of_arrays(
-    name: str, arrays: dict[str, Any], normalise: str, bias: bool, one_class: str
+    name: str, arrays: dict[str, Any], normalise: str, bias: bool, one_class: str, real: bool
 ) -> DataSet:
     """Load arrays as a table; a file of it, named by its hash, is kept in the cache."""
     file = io.BytesIO()
@@ -336,11 +346,12 @@ def _of_arrays(
     path = home_folder() / "frames" / f"{hashlib.sha256(content).hexdigest()[:16]}.npz"
     if not path.exists():
         write_whole(path, content)
+    given = {"path": str(path.absolute()), "called": name, "one_class": one_class}
     spec = DataSetSpec(
         name=name,
         module="table_file",
         label=name,
-        options=Frozen({"path": str(path.absolute()), "called": name, "one_class": one_class}),
+        options=Frozen(given | ({"real": True} if real else {})),
         normalise=normalise,
         bias=bias,
     )

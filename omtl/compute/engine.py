@@ -234,7 +234,8 @@ def run_units(
 
     forget_faults()
     for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
-        for note in data_notes(dataset):
+        played = (unit.algorithm for unit in left.values() if unit.dataset == dataset)
+        for note in data_notes(dataset, {one.name: one for one in played}.values()):
             _say_once(note)
     with (
         Progress(len(left), quiet, news=news and partial(news, seconds.keys())) as bar,

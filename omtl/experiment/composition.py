@@ -90,8 +90,11 @@ GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection",
 """The groups of an experiment."""
 
 
-IN_ROUNDS, PROGRESSIVE = "omtl.protocols.cumulative", "progressive"
-"""The module of protocols that are played without hindsight, and the rule that does it."""
+PROGRESSIVE = {
+    "omtl.protocols.cumulative": "progressive",
+    "omtl.protocols.regression": "progressive_absolute",
+}
+"""The modules of protocols that are played without hindsight, each with the rule that does it."""
 
 READING_OR_DATA = ("reading=", "reading.", "dataset=")
 """Beginnings of the overrides that determine which answers are given."""
@@ -141,9 +144,10 @@ def spelt_out(words: Sequence[str]) -> list[str]:
         else:
             spelt.append(f"++{word.lstrip('+')}")
     chosen = {override.key_or_group for override in found.values()}
-    protocols = [] if "selection" in chosen else _named("protocol", found.values())
-    if protocols and all(ProtocolSpec.named(name).module == IN_ROUNDS for name in protocols):
-        spelt.append(f"selection={PROGRESSIVE}")
+    protocols = map(ProtocolSpec.named, _named("protocol", found.values()))
+    rules = {PROGRESSIVE.get(protocol.module, "") for protocol in protocols}
+    if "selection" not in chosen and len(rules) == 1 and rules != {""}:
+        spelt.append(f"selection={rules.pop()}")
     return spelt
 
 

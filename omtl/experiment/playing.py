@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import lru_cache
@@ -139,16 +139,26 @@ def _prepared(dataset: DataSetSpec, seed: int, draw: int, is_reduced: bool) -> P
     return source
 
 
-def data_notes(dataset: DataSetSpec) -> tuple[str, ...]:
-    """Return what a user should know of their own table, which is loaded; else nothing."""
+def data_notes(dataset: DataSetSpec, algorithms: Iterable[AlgorithmSpec]) -> Iterator[str]:
+    """Yield what a user should know of their own table, which is loaded, and learners on it."""
     if not hasattr(dataset.fetcher, "hashes"):
-        return ()
+        return
     try:
-        tasks = load_prepared(dataset, seed=0, draw=0).tasks
+        source = load_prepared(dataset, seed=0, draw=0)
     except UserError:  # whoever needs the data reports it
-        return ()
-    uneven = () if dataset.normalise in SCALES else getattr(tasks, "uneven", ())
-    return (*getattr(tasks, "notes", ()), *uneven)
+        return
+    yield from getattr(source.tasks, "notes", ())
+    if dataset.normalise in SCALES:
+        return
+    yield from getattr(source.tasks, "uneven", ())
+    longest = math.sqrt(source.square_norm.max())
+    bounded = [one for one in algorithms if one.fixed.get("lipschitz", math.inf) < longest]
+    if bounded and longest > 1.0 + 1e-9:
+        yield (
+            f"{', '.join(one.label for one in bounded)}: rows of {dataset.label} are up to "
+            f"{longest:.4g} long, longer than lipschitz allows, and bets may grow without bounds; "
+            f"set algorithm.lipschitz={math.ceil(longest)}, or normalise rows"
+        )
 
 
 def load_tasks(dataset: DataSetSpec, seed: int, draw: int = 0) -> Tasks:
@@ -308,7 +318,7 @@ def compute(unit: Unit) -> Result:
         raise UserError(
             f"dataset {unit.dataset.name} has {'real targets' if real else 'labels'}, and "
             f"protocol {unit.protocol.name} is for {'labels' if real else 'real targets'}; "
-            "choose another protocol"
+            f"choose {'protocol=regression' if real else 'another protocol'}"
         )
     learners = (new_learner(unit.algorithm, point) for point in points)
     try:

@@ -107,6 +107,29 @@ def test_a_class_of_this_file_is_compared_on_a_frame(frame: pd.DataFrame) -> Non
     assert found.plot(ax) is ax
 
 
+def test_targets_of_ones_own_are_learnt(
+    frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a frame, by absolute errors, the rule without hindsight being that of such errors."""
+    targets = frame.assign(bill=0.5 * frame["age"] - 1.0).drop(columns="ill")
+    data = datasets.from_frame(targets, label="bill", task="clinic", name="bills", real=True)
+    assert data.y.tolist() == targets["bill"].tolist()
+    done = omtl.run("parameter_free", data, protocol="regression", **SMALL)
+    assert done.record["config"]["selection"]["name"] == "progressive_absolute"
+    assert done.repeats["absolute_error"].notna().all()
+    longest = np.linalg.norm(data.X, axis=1).max()
+    told = [line for line in capsys.readouterr().err.splitlines() if "bets may grow" in line]
+    assert len(told) == 1
+    assert f"rows of bills are up to {longest:.4g} long" in told[0]
+    bounded = omtl.ParameterFree(lipschitz=float(np.ceil(longest)))
+    omtl.compare(
+        "gd", data, against=[bounded], protocol="regression", metric="absolute_error", **SMALL
+    )
+    assert "bets may grow" not in capsys.readouterr().err
+    with pytest.raises(UserError, match="has real targets, and protocol rounds is for labels"):
+        omtl.run("pa", data, **SMALL)
+
+
 def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
     """A fixed instance runs with its own values; strings of Hydra work beside keywords."""
     few = "dataset.options.n_examples=20"
@@ -260,7 +283,7 @@ def test_what_cannot_be_used_is_refused(frame: pd.DataFrame) -> None:
     masked, table = np.ma.masked_equal(np.eye(2), 0.0), frame.to_dict()
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: datasets.from_frame(frame, label="sick"), "no column 'sick'"),
-        (lambda: of_frame(frame, label="age"), "two different labels"),
+        (lambda: of_frame(frame, label="age"), "two different labels, .* real=True"),
         (lambda: of_frame(frame, task="site"), "no column 'site'"),
         (lambda: of_frame(frame, task="ill"), "both the label and the task"),
         (lambda: of_frame(frame, features=["age", "ill"]), "leave it out of feat"),
