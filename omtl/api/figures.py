@@ -203,6 +203,6 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     >>> sorted(found.frame["kind"].unique())
     ['published', 'run']
     """
-    known = known_name("figure", name, descriptions("figure"))
     request = request_for(**given)
+    known = known_name("figure", name, descriptions("figure"))
     return measured_figure(planned_figure(known, request), request)

@@ -35,6 +35,8 @@ def told_apart(
 ) -> tuple[Any, Any, list[str]]:
     """Return the algorithm, the data and the overrides among what is given by position.
 
+    What is in the user's own folder is known from here on.
+
     Parameters
     ----------
     given : sequence
@@ -48,6 +50,7 @@ def told_apart(
     UserError
         If one is given twice, or there is more.
     """
+    user_folder.find()
     overrides: list[str] = []
     others: list[Any] = []
     for one in given:
@@ -90,7 +93,6 @@ def composed_run(
     UserError
         If there is no such option, or something cannot be played.
     """
-    user_folder.find()
     words, objects = list(overrides), dict[str, Any]()
     for name, value in choices.items():
         if value is None:

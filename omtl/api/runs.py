@@ -16,7 +16,6 @@ from omtl.api.plots import draw_curves
 from omtl.experiment.composition import note_on_networks, overrides_in
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
-from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.views import DisplayedResult, View, as_shown
 
@@ -211,7 +210,6 @@ def sweep(
     >>> runs.frame["algorithm"].tolist()
     ['pa', 'pm']
     """
-    user_folder.find()
     algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
     named = {"algorithm": algorithm, "dataset": dataset, **choices}
     several = {

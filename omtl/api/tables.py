@@ -353,8 +353,8 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     >>> found.frame[["published_mean", "ours_mean", "verdict"]].values.tolist()
     [[12.66, 12.7972, 'match']]
     """
-    known = known_name("table", name, descriptions("table"))
-    return played_table(known, request_for(**given), cell)
+    request = request_for(**given)
+    return played_table(known_name("table", name, descriptions("table")), request, cell)
 
 
 def judge_again(table: str) -> list[Path]:

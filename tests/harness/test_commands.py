@@ -6,10 +6,12 @@ import io
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import astuple
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from miniature import SERIAL, small
 from rich.console import Console
 from small_tables import small_table
 
+import omtl
 from omtl.api import explanations, exports, tables
 from omtl.commands import _main
 from omtl.commands._main import main
@@ -37,6 +40,7 @@ from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.util import paths, user_folder
+from omtl.util.errors import UserError
 from omtl.util.status import WRONG_USE
 
 
@@ -84,15 +88,27 @@ def test_results_are_written_to_the_current_folder(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "proofread.csv").exists()
 
 
-def test_a_folder_of_one_group_is_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the group, the current folder is found without being named."""
+@pytest.mark.parametrize(
+    ("file", "call"),
+    [
+        ("selection/mine.yaml", lambda: omtl.run("pa", selection="min")),
+        ("dataset/mine.yaml", lambda: omtl.compare("pa", "min")),
+        ("experiments/mine/table1.yaml", lambda: omtl.table("mine-table")),
+        ("experiments/mine/fig1.yaml", lambda: omtl.figure("mine-fig")),
+        ("experiments/mine/fig1.yaml", lambda: omtl.explain("mine-fig", "")),
+    ],
+)
+def test_a_folder_of_one_group_is_ones_own(
+    file: str, call: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the group, the first call finds the current folder without being told of it."""
     monkeypatch.setenv(user_folder.VARIABLE, "")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "selection").mkdir()
-    (tmp_path / "selection" / "mine.yaml").touch()
-    user_folder.find()
-    assert "mine" in options("selection")
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).touch()
+    with pytest.raises(UserError, match=r"did you mean 'mine"):
+        call()
 
 
 @pytest.mark.parametrize("name", command_names())

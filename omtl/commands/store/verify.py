@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omtl.commands._options import natural, option, positive
+from omtl.commands._options import natural, option, positive, refuse_ignored
 from omtl.util.status import DONE, FAILED
 
 EXAMPLES = ("store verify", "store verify --replay 10")
@@ -24,6 +24,7 @@ def run(replay: int | None, seed: int | None) -> int:
             print(one, flush=True)
             results.append(one.result)
         return FAILED if DIFFERENT in results or set(results) == {NOT_COMPARABLE} else DONE
+    refuse_ignored(OPTIONS, {"seed": seed}, "without --replay, all units are compared")
     damaged = store.damaged()
     for key, why in damaged.items():
         print(f"damaged: unit {key}: {why}")
