@@ -52,7 +52,7 @@ def check_options(takes: Callable[..., Any], options: Mapping[str, Any], name: s
     kinds, where = get_type_hints(takes), f"dataset {name}"
     taken = sorted(set(signature(takes).parameters) - {data_fetchers.GIVEN})
     for option, value in options.items():
-        kind = kinds[choose(f"option of {where}", option, taken)]
+        kind = kinds.get(choose(f"option of {where}", option, taken), Any)  # where it is annotated
         typed(kind, value, where, f"options.{option}")
         least = 1 if option in SIZES else 0
         if type(value) in (int, float) and not least <= value < math.inf:

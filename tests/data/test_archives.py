@@ -48,13 +48,6 @@ def test_a_sealed_file_has_the_arrays_of_its_hash(
         read_sealed(path)
 
 
-def test_pickled_objects_are_not_read(tmp_path: Path) -> None:
-    """They could run code."""
-    np.savez(tmp_path / "file.npz", allow_pickle=True, X=np.array([{}], dtype=object))
-    with pytest.raises(UserError, match="pickled objects, which could run code"):
-        read_arrays(tmp_path / "file.npz")
-
-
 N, D = 12, 6
 
 
@@ -156,20 +149,3 @@ def test_duplicates_of_a_data_set_are_added_up() -> None:
     assert isinstance(found.X, sparse.csr_array)
     np.testing.assert_allclose(found.X.toarray()[0, [3, 20]], np.array([2.0, 1.0]) / np.sqrt(5.0))
     assert found.X.nnz == 3
-
-
-@pytest.mark.parametrize(
-    ("y", "task", "told"),
-    [
-        ([1.0, 2.0], [0, 0], "-1 or"),
-        ([1.0, np.nan], [0, 0], "-1 or"),
-        ([1.0, -1.0], [0, 1], "task 1 is none of 1"),
-        ([1.0, -1.0], [0, -1], "task -1 is none of 1"),
-        ([1.0], [0, 0], "labels the shape"),
-        ([1.0, -1.0], [0.0, 0.0], "whole numbers"),
-    ],
-)
-def test_labels_and_tasks_of_a_data_set(y: list, task: list, told: str) -> None:
-    """They must belong to the rows; numbers of tasks are indices, too."""
-    with pytest.raises(UserError, match=told):
-        prepare(Tasks(np.ones((2, 3)), np.array(y), np.array(task), ("a",)))

@@ -71,12 +71,8 @@ def test_a_stream_of_pairs_has_what_the_arrays_have() -> None:
     assert [y for _, y in data.stream(seed=1)] != [y for _, y in pairs]
 
 
-def test_names_and_mistakes() -> None:
+def test_names_are_those_of_the_configs() -> None:
     assert names() == options("dataset")
-    with pytest.raises(UserError, match="did you mean 'landmine'"):
-        load("landmin")
-    with pytest.raises(UserError, match="did you mean 'n_examples'"):
-        load("random_walk", n_example=3)
 
 
 @pytest.mark.parametrize("name", names())
@@ -166,11 +162,6 @@ def test_a_data_set_says_what_it_is_and_where_its_files_are_from(name: str) -> N
                 assert re.match(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/", source)
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"no data set 'mch'; choose from .*mhc"):
-        data_fetchers.load("mch")
-
-
 def test_the_command_fetches_what_there_is_and_names_what_is_missing(
     home: Path, put: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,8 +179,6 @@ def test_the_command_fetches_what_there_is_and_names_what_is_missing(
     assert err.count("is missing") == 1 + len(landmine.FILES)
     assert main(["fetch"]) == WRONG_USE  # all, of which no other is there
     assert capsys.readouterr().out == out
-    assert main(["fetch", "mch"]) == WRONG_USE
-    assert "no data set 'mch'" in capsys.readouterr().err
 
 
 with (ROOT / "tests/golden/data_sets.csv").open(encoding="utf-8", newline="") as table:

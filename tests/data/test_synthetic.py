@@ -13,7 +13,6 @@ import data_fetchers
 from data_fetchers._shared import sampled
 from data_fetchers.synthetic import DATA_SETS, opposed_weights, random_walk_weights
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 
 
 def drawn(name: str, seed: int = 0, **options: Any) -> Tasks:
@@ -175,16 +174,3 @@ def test_the_first_examples_are_taken_without_a_seed() -> None:
     assert np.asarray(sampled("here", whole, 2, None).X)[:, 0].tolist() == [0, 1, 8, 9]
     half = sampled("here", whole, 2, None, positives=0.5)
     assert np.asarray(half.X)[:, 0].tolist() == [0, 3, 8, 13]
-
-
-@pytest.mark.parametrize(
-    ("per_task", "positives", "message"),
-    [
-        (7, None, "here: b has 6 examples to take 7 from; set a smaller per_task"),
-        (6, 0.5, "here: a has 2 examples to take 3 from.*or other positives"),
-        (6, 2.0, "here: a has 2 examples to take 12 from"),
-    ],
-)
-def test_too_few_examples_are_named(per_task: int, positives: float | None, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        sampled("here", few((8, 6), (2, 3)), per_task, 0, positives)

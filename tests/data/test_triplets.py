@@ -97,9 +97,3 @@ def test_weights_are_read_off_the_scores() -> None:
     own, shared = state.own, state.shared
     expected = (3.0 * own + 2.0 * shared) / (3.0 * 3.0)
     np.testing.assert_allclose(queries.weights_of(learner, state, part.shape), expected)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, 0.001])
-def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
-    with pytest.raises(UserError, match=r"protocol\.test_share"):
-        queries.queried_part(setting(test_share=share))

@@ -137,8 +137,6 @@ def test_an_answer_is_typed() -> None:
     config = composed(["reading.paper=dom", "+reading.answers.run_out=again"])
     assert config.protocol.settings["run_out"] == "again"
     assert composed([]).protocol.settings["run_out"] == "sit_out"
-    with pytest.raises(UserError, match="sweeps an answer; write each reading in a file"):
-        composed(["reading=dom/as_published", "reading.answers.run_out=again,sit_out"])
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
-from omtl.commands._main import main
 from omtl.site import text
 from omtl.site.build import build
 from omtl.site.catalogue import badges
@@ -24,7 +23,6 @@ from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT
-from omtl.util.status import WRONG_USE
 
 HEAVIEST = 1_000_000
 """The most bytes of a page, and of a file that its script asks for."""
@@ -189,7 +187,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_replaced_only_if_it_is_a_site(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be the current one or a link, and nothing is left beside it."""
     (tmp_path / "results").mkdir()
@@ -209,11 +207,3 @@ def test_the_folder_is_replaced_only_if_it_is_a_site(
         build(tmp_path / "site", results=tmp_path / "results")
     assert (tmp_path / "site" / "index.html").is_file()
     assert not list(tmp_path.glob(".site-*"))
-    other = tmp_path / "mine"
-    other.mkdir()
-    (other / "thesis.tex").write_text("of many years")
-    assert main(["report", "--to", str(other)]) == WRONG_USE
-    assert "name a new folder with --to" in capsys.readouterr().err
-    assert (other / "thesis.tex").read_text() == "of many years"
-    with pytest.raises(UserError, match="is a file"):
-        build(other / "thesis.tex", results=tmp_path / "results")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -128,43 +127,10 @@ def test_forged_numbers_are_found(honest: str, monkeypatch: pytest.MonkeyPatch) 
     assert passed < 10
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"values": "-inf 1"}, "'-inf' is not a number from 0 to 100"),
-        ({"values": "nan 1"}, "'nan' is not a number"),
-        ({"values": "-1 1"}, "'-1' is not a number"),
-        ({"values": "abc 1"}, "'abc' is not a number"),
-        ({"values": "1"}, "1 values are not of 2 repeats"),
-        ({"values": 1}, "must be a text"),
-        ({"algorithm": "multitask_arow"}, "it has a row of multitask_arow"),
-        ({"mean": 1.0}, "mean=1.0 must be that of its values"),
-        ({"std": 1.0}, "std=1.0 must be that of its values"),
-        ({"chosen": "1"}, "1 chosen are not of 2 repeats"),
-        ({"label": "M\x1b[2J"}, "printable"),
-        ({"more": 1}, "nothing reads 'more'"),
-    ],
-)
-def test_a_wrong_submission_is_refused(
-    honest: str, tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
-    """In a sentence that names the file."""
-    content = json.loads(honest)
-    content["cells"][0] |= change
-    hand_in(content, tmp_path / "pm.json")
-    with pytest.raises(UserError, match=re.escape(message)):
-        read_submission(tmp_path / "pm.json")
-
-
-def test_what_is_no_submission_is_refused(tmp_path: Path) -> None:
-    """Without its cells, or nested beyond reason."""
-    path = tmp_path / "mine.json"
-    hand_in({"format": 1, "learner": "pm"}, path)
-    with pytest.raises(UserError, match="it lacks"):
-        read_submission(path)
-    path.write_text("[" * 200_000, encoding="utf-8")
+def test_a_submission_that_is_nested_beyond_reason_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text("[" * 200_000, encoding="utf-8")
     with pytest.raises(UserError, match="is not a submission"):
-        read_submission(path)
+        read_submission(tmp_path / "mine.json")
 
 
 @pytest.mark.parametrize("name", ["../mine.py", "/tmp/mine.py", "algorithm/../../mine.py", "a.pth"])

@@ -27,7 +27,6 @@ from omtl.learners.perceptron import Perceptron
 from omtl.protocols import heldout, transfer
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
-from omtl.util.errors import UserError
 
 
 def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float = 0.3) -> Tasks:
@@ -234,11 +233,6 @@ def test_a_look_at_a_later_task_does_not_begin_it() -> None:
     vote = np.clip((part.examples.rows.X[part.held_out] @ W.T).mean(axis=1), -1.0, 1.0)
     expected = areas(vote, part.y, part.task, 3)[task[-1]] - 0.5
     assert found["forward"][task[-1]] == pytest.approx(expected, rel=1e-9)
-
-
-def test_alternating_tasks_are_refused() -> None:
-    with pytest.raises(UserError, match="stream=lifelong"):
-        transfer.play_grid([Perceptron(1.0, 0.0)], setting("rounds"))
 
 
 READING = AS_WRITTEN

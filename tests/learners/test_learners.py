@@ -26,7 +26,6 @@ from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.rom import ROMPGD, ROMRDA, factors_of_round, weights_of_sums
-from omtl.util.errors import UserError
 
 
 def test_coml_scale_does_not_underflow() -> None:
@@ -88,13 +87,6 @@ def test_a_node_that_has_heard_of_nothing_predicts_exactly_zero(topology: str) -
     )
     got = played(DOM1(1.0, 4.0), Case(tasks, stream, mixing))
     np.testing.assert_array_equal(got.scores, 0.0)
-
-
-@pytest.mark.parametrize("learner", [NS(0.1), DOM2(0.1, 0.5, by_node=True)], ids=repr)
-def test_a_node_a_task_is_required(learner: Any) -> None:
-    """Learners whose nodes are tasks refuse another network, and say what to set."""
-    with pytest.raises(UserError, match=r"set network\.n_nodes=3"):
-        learner.new_state(Shape(3, 2, mixing_matrix(4)))
 
 
 SHARED = [

@@ -7,6 +7,7 @@ otherwise, but must name the same files, options and values.
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import shlex
@@ -23,12 +24,18 @@ import yaml
 import data_fetchers
 from omtl.commands import _main
 from omtl.experiment import playing
+from omtl.reproduction.submission import digest
 from omtl.util import user_folder
 from omtl.util.errors import UserError
+from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
+TABLE: dict[str, Any] = yaml.safe_load(
+    CASES["published numbers that are not there"]["files"]["experiments/mine/table1.yaml"]
+)
+SUBMISSION = RESULTS / "board" / "submissions" / "my_learner.json"
 GOOD = GOLDEN.parent / "own_folder"
 """An own folder in which all is well."""
 
@@ -118,11 +125,25 @@ NAMED = r"'[^'\s]+'|--[a-z-]+|[\w/<>]+\.(?:csv|json|npz|parquet|py|svmlight|txt|
 def _names_the_same(printed: str, says: str) -> None:
     """Check that a message is one sentence that names all that the expected one names."""
     assert "\n" not in printed
-    lacking = [each for each in re.findall(NAMED, says) if each not in printed]
+    lacking = [each for each in re.findall(NAMED, says) or [says] if each not in printed]
     assert not lacking, f"{printed!r} does not name {lacking}"
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "command" in CASES[name]])
+def _write_changed(case: dict[str, Any], folder: Path) -> tuple[str, str]:
+    """Write a table or submission with its changes; return the command, and how it must begin."""
+    if "table" in case:
+        table = {name: each for name, each in (TABLE | case["table"]).items() if each is not None}
+        _write(folder / "experiments/mine/table1.yaml", yaml.safe_dump(table))
+        return "explain mine-table1", f"{folder}/experiments/mine/table1.yaml"
+    if "submission" in case:
+        content = json.loads(SUBMISSION.read_text(encoding="utf-8"))
+        content["cells"][0] |= case["submission"]
+        _write(folder / "mine.json", json.dumps(content | {"sha256": digest(content)}))
+        return "board --verify mine.json", "mine.json"
+    return case["command"], ""
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "load" not in CASES[name]])
 def test_a_command_tells_a_mistake(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,15 +153,19 @@ def test_a_command_tells_a_mistake(
         monkeypatch.setenv(variable, value)
     for path, text in case.get("files", {}).items():
         _write(folder / path, text)
+    command, begins = _write_changed(case, folder)
     before = _contents(folder)
     try:
-        status = _main.main(shlex.split(case["command"]))
+        status = _main.main(shlex.split(command))
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
         status = int(end.code or 0)
     out, err = capsys.readouterr()
     notes = (" per task (", ": new code is compiled first")  # on the data, on a slow machine
     told = [line for line in err.splitlines() if not any(note in line for note in notes)]
     _names_the_same("\n".join(told).replace(str(folder), "<own>"), case["says"])
+    if begins:
+        assert told[0].startswith(f"omtl: {begins}")
+        assert case["says"] in told[0]
     assert status == WRONG_USE
     assert not out
     assert _contents(folder) == before

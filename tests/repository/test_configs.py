@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from miniature import SMALL_WALK
 
 from omtl.evidence.claims import claims_of
 from omtl.experiment.composition import composed
-from omtl.experiment.config import options, paper_file
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import FILES, READINGS, schema_of_file
 from omtl.experiment.playing import hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import TABLE, Reading, check_questions, questions
@@ -21,12 +19,10 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.reproduction.record import line, play_run
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.tables import plan
 from omtl.tables.cells import places_in, planned
 from omtl.tables.notes import diagnoses
 from omtl.tables.plan import columns_of, describe, descriptions
 from omtl.tables.request import Request
-from omtl.util.errors import UserError
 from omtl.util.paths import EXPERIMENTS, ROOT
 
 TABLES = sorted(descriptions("table"))
@@ -148,63 +144,7 @@ def test_the_papers_files_are_right(paper: str) -> None:
     check_questions(questions(paper), columns_of(paper), paper)
 
 
-ROW = {"algorithm": "pa", "published": "PA"}
-COLUMN = {"dataset": "mhc", "published": "MHC"}
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ({"spread": "sdt"}, "no spread 'sdt' (did you mean 'std'?)"),
-        ({"colums": []}, "nothing reads 'colums' (did you mean 'columns'?)"),
-        ({"protocol": None}, "it lacks protocol"),
-        ({"rows": [ROW, ROW | {"algoritm": "pa"}]}, "row 2: nothing reads 'algoritm'"),
-        ({"columns": [{"published": "MHC"}]}, "column 1: it lacks dataset"),
-        ({"rows": "pa"}, "rows='pa' must be a list"),
-        ({"repeats": "50"}, "repeats='50' must be a whole number"),
-        ({"plays": True}, "plays=True must be a whole number"),
-        ({"digits": "2"}, "digits='2' must be a whole number or a mapping"),
-        ({"print": {"examples": {"B": "x"}}}, "examples.B='x' must be a whole number"),
-        ({"rows": [ROW, {"published": "PA"}]}, "row 2: a row has a group, or an"),
-        ({"rows": [ROW, "pa"]}, "row 2: 'pa' must be a mapping of names to values"),
-        ({"metric": "eror"}, "no metric 'eror' (did you mean 'error'?)"),
-        ({"proposed": ["DOM-III (Full)"]}, "no row 'DOM-III (Full)' (did you mean"),
-        ({"same_row": {"COML": ["COML-1"]}}, "no row 'COML-1' (did you mean 'COML'?)"),
-        ({"searched_without": ["COMLL"]}, "no row 'COMLL' (did you mean 'COML'?)"),
-        ({"print": {"bold": {"Synthetic": ["COMLL"]}}}, "no row 'COMLL'"),
-        ({"print": {"examples": {"Sythetic": 9}}}, "no column 'Sythetic' (did you mean"),
-        ({"too_slow": [{"readings": ["as_writen"], "why": ""}]}, "no reading 'as_writen'"),
-        ({"too_slow": [{"readings": [], "why": "", "rows": ["OGDD"]}]}, "no row 'OGDD'"),
-        ({"id": "dom-table2"}, "id='dom-table2' must be 'dom-table1'"),
-        ({"paper": "rom"}, "paper='rom' must be 'dom'"),
-        ({"rows": [ROW, ROW]}, "'PA' is there twice"),
-        ({"columns": [COLUMN, COLUMN]}, "'MHC' is there twice"),
-        ({"columns": [COLUMN | {"patch": {"dataset.mch.bias": 1}}]}, "no dataset 'mch' (did you"),
-    ],
-)
-def test_a_wrong_table(
-    change: dict[str, Any], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One sentence that begins with the file and says what is wrong, in which row or column."""
-    path = tmp_path / "dom" / "table1.yaml"
-    path.parent.mkdir()
-    table = {**read_yaml(paper_file("dom", "table1.yaml")), **change}
-    path.write_text(
-        yaml.safe_dump({name: each for name, each in table.items() if each is not None})
-    )
-    monkeypatch.setattr(plan, "descriptions", lambda _kind: {"dom-table1": path})
-    with pytest.raises(UserError) as fault:
-        plan.describe("table", "dom-table1")
-    assert str(fault.value).startswith(str(path))
-    assert what in str(fault.value)
-
-
-def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    """YAML would silently take the last; a merge key and its own values are no such pair."""
-    twice = tmp_path / "twice.yaml"
-    twice.write_text("a:\n  b: 1\n  c: 2\n  b: 3\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"b twice.* line 4"):
-        read_yaml(twice)
+def test_a_merge_key_and_a_value_of_its_own_are_no_key_that_stands_twice(tmp_path: Path) -> None:
     merged = tmp_path / "merged.yaml"
     merged.write_text("x: &x {b: 1}\ny:\n  <<: *x\n  b: 2\n", encoding="utf-8")
     assert read_yaml(merged)["y"] == {"b": 2}
