@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from omtl.data.preparation import prepare, scaled_in_order
+from omtl.data.preparation import scaled_in_order
 from omtl.data.scaling import SCALES, new_scale
-from omtl.data.streams import Tasks
 from omtl.datasets import from_arrays
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.protocols.heldout import split_parts
 from omtl.sklearn import OnlineScaler, PassiveAggressive
-from omtl.util.errors import UserError
 
 SIZES = np.array([1.0, 50.0, 1e-3])
 AT = np.array([0.0, 1e9, -5.0])
@@ -110,14 +107,6 @@ def test_held_out_examples_are_scaled_by_the_training_examples() -> None:
     np.testing.assert_array_equal(scaled.examples.rows.X[scaled.stream.example], learnt)
     held_out = scale.next_one(plain.examples.rows.X[plain.held_out])
     np.testing.assert_array_equal(scaled.examples.rows.X[scaled.held_out], held_out)
-
-
-def test_sparse_rows_that_become_too_large_are_refused() -> None:
-    """Scaling moves zeros, so that rows become dense."""
-    wide = sparse.csr_array((2, 10**8))
-    tasks = Tasks(wide, np.array([-1.0, 1.0]), np.zeros(2, dtype=np.int64), ("a",))
-    with pytest.raises(UserError, match="need too much memory; use unit"):
-        prepare(tasks, "standard")
 
 
 @pytest.mark.parametrize("kind", SCALES)

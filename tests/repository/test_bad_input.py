@@ -166,6 +166,7 @@ def test_a_command_tells_a_mistake(
     if begins:
         assert told[0].startswith(f"omtl: {begins}")
         assert case["says"] in told[0]
+    assert case.get("environment", {}).get("SECRET", "\n") not in told[0]
     assert status == WRONG_USE
     assert not out
     assert _contents(folder) == before
