@@ -198,12 +198,6 @@ def test_a_sweep_ends_with_one_table_of_all_jobs(
     assert order == csv["algorithm"].tolist()
 
 
-def test_a_sweep_takes_a_grid_among_its_values(home: Path) -> None:
-    """A list is a grid for the selection rule, as it is without a sweep."""
-    assert omtl(["run", "-m", "algorithm.margin=0,[0,1]", *SMALL]) == 0
-    assert pd.read_csv(one(home, "sweeps/*/*/sweep.csv"))["error"].notna().all()
-
-
 def test_other_programs_configs_may_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     composed([])
     monkeypatch.setenv("OWN", "theirs")
