@@ -55,8 +55,10 @@ class Layout(NamedTuple):
     ----------
     names : tuple of hashable
         The keys of such an example, in its order.
+    known : tuple of hashable
+        The features with columns, in the order of these.
     pick : callable
-        Returns the values of the features with columns, in the order of these.
+        Returns their values.
     columns : ndarray of shape (n_known,), int32
     values : ndarray of shape (n_known,)
         Where an example's values go.
@@ -65,6 +67,7 @@ class Layout(NamedTuple):
     """
 
     names: tuple[Hashable, ...]
+    known: tuple[Hashable, ...]
     pick: Callable[[Mapping[Hashable, Any]], Iterable[Any]]
     columns: np.ndarray
     values: np.ndarray
@@ -84,7 +87,7 @@ def norm_of_sparse(values: np.ndarray) -> float:
     return np.add.reduceat(squares, FROM_FIRST)[0] if squares.size else 0.0
 
 
-def _few(known: list[Hashable], x: Mapping[Hashable, Any]) -> list[Any]:
+def _few(known: tuple[Hashable, ...], x: Mapping[Hashable, Any]) -> list[Any]:
     return [x[name] for name in known]
 
 
@@ -225,20 +228,15 @@ class MultiTask(base.MiniBatchClassifier):
 
     def _tasks_of(self, X: pd.DataFrame) -> list[Hashable]:
         """Return the tasks of the rows of a frame."""
-        if self.task_key in X.columns:
-            return X[self.task_key].tolist()
-        return [self._default()] * len(X)
+        found = self._task_of(X)
+        return found.tolist() if isinstance(found, pd.Series) else [found] * len(X)
 
     def _rows_of(self, X: pd.DataFrame, learns: bool) -> sparse.csr_array:
         """Return the rows of a frame in the learner's columns."""
-        X = X.drop(columns=self.task_key, errors="ignore")
-        if learns:
-            self._give_columns(X.columns)
-        names = sorted(filter(self._column.__contains__, X.columns), key=self._column.__getitem__)
-        values = X[names].to_numpy(dtype=np.float64)
+        layout = self._layout_of(tuple(X.columns), learns)
+        values = X[[*layout.known]].to_numpy(dtype=np.float64)
         n, f = values.shape
-        at = np.tile(np.array([self._column[name] for name in names], dtype=np.int32), n)
-        shape = (n, self._begun().n_features_in_)
+        at, shape = np.tile(layout.columns, n), (n, self._begun().n_features_in_)
         return sparse.csr_array((values.ravel(), at, np.arange(n + 1) * f), shape=shape)
 
     def _give_columns(self, features: Iterable[Hashable]) -> None:
@@ -271,12 +269,10 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the classes, sorted."""
         return list(np.unique(list(self.classes)).tolist())
 
-    def _task_of(self, x: Mapping[Hashable, Any]) -> Hashable:
-        """Return the task of an example."""
-        return x[self.task_key] if self.task_key in x else self._default()
-
-    def _default(self) -> Hashable:
-        """Return the task of examples that do not name one."""
+    def _task_of(self, x: Mapping[Hashable, Any] | pd.DataFrame) -> Any:
+        """Return the task of an example, or the column of tasks of a frame; or the default."""
+        if self.task_key in x:
+            return x[self.task_key]
         if self.default_task is not None:
             return self.default_task
         if self.tasks is None:
@@ -289,10 +285,11 @@ class MultiTask(base.MiniBatchClassifier):
         if learns:
             self._give_columns(features)
         column = self._column
-        known = sorted(filter(column.__contains__, features), key=column.__getitem__)
+        known = tuple(sorted(filter(column.__contains__, features), key=column.__getitem__))
         columns = np.array([column[name] for name in known], dtype=np.int32)
         pick = itemgetter(*known) if len(known) > 1 else partial(_few, known)
-        return Layout(names, pick, columns, np.empty(len(known)), len(known) < len(features))
+        has_unknown = len(known) < len(features)
+        return Layout(names, known, pick, columns, np.empty(len(known)), has_unknown)
 
     def _one(self, x: Mapping[Hashable, Any], sign: float) -> float:
         """Score an example, and learn from it if `sign` is a label, not 0."""
