@@ -11,6 +11,12 @@ import numpy as np
 Arrays = Mapping[str, np.ndarray]
 """The results of a unit, by name (`omtl.experiment.unit.Result`)."""
 
+Measure = Callable[[Arrays, int, int | None], float]
+"""``measure(arrays, point, task)`` is the number of a repeat; None stands for all tasks."""
+
+Measured = tuple[Measure, tuple[str, ...]]
+"""A measure with the arrays that it needs."""
+
 Scale = Callable[[Any], Any]
 """What a difference from a published number is a share of, at that number or an array of them."""
 
@@ -25,8 +31,7 @@ class Metric:
     unit : str
         Unit of the number, as printed.
     of : callable
-        ``of(arrays, point, task)`` returns the number for one repeat; `task` is a task's index, or
-        None for all tasks.
+        The number for one repeat (`Measure`).
     needs : tuple of str
         The arrays that it needs.
     worst : float
@@ -47,7 +52,7 @@ class Metric:
 
     name: str
     unit: str
-    of: Callable[[Arrays, int, int | None], float]
+    of: Measure
     needs: tuple[str, ...]
     worst: float = np.inf
     lower_is_better: bool = True
@@ -74,61 +79,54 @@ def ace(arrays: Arrays, point: int, task: int | None) -> float:
     A task without examples, as in the first part of a stream, is left out.
     """
     if task is not None:
-        return error(arrays, point, task)
+        return ERROR[0](arrays, point, task)
     had = arrays["examples"] > 0
     return float(np.mean(100.0 * arrays["mistakes"][point, had] / arrays["examples"][had]))
 
 
-def mean_of(name: str) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric that averages an array over the tasks for which it is defined."""
+def mean_of(name: str) -> Measured:
+    """Return the mean of an array over the tasks for which it is defined."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         each = arrays[name][point]
         return float(np.nanmean(each) if task is None else each[task])
 
-    return of
+    return of, (name,)
 
 
-def total_of(name: str) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric that sums an array over the tasks."""
+def value_of(name: str) -> Measured:
+    """Return an array's number of each point, the same for all tasks."""
+    return lambda arrays, point, task: float(arrays[name][point]), (name,)  # noqa: ARG005
+
+
+def total_of(name: str) -> Measured:
+    """Return the sum of an array over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         return float(np.sum(arrays[name][point, slice(None) if task is None else task]))
 
-    return of
+    return of, (name,)
 
 
-def share_of(
-    some: str, of_all: str, times: float = 1.0
-) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric that is one array's share of another, each summed over the tasks."""
+def share_of(some: str, of_all: str, times: float = 1.0) -> Measured:
+    """Return one array's share of another, each summed over the tasks."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         part = slice(None) if task is None else task
         return float(times * np.sum(arrays[some][point, part]) / np.sum(arrays[of_all][part]))
 
-    return of
+    return of, (some, of_all)
 
 
-def at_rank(name: str, k: int) -> Callable[[Arrays, int, int | None], float]:
-    """Return the metric of rankings that an array has for each rank, at rank k (OMTRSL paper)."""
+def at_rank(name: str, k: int) -> Measured:
+    """Return what an array of rankings has at rank k (OMTRSL paper)."""
 
     def of(arrays: Arrays, point: int, task: int | None) -> float:
         if task is None:
             return float(arrays[name][point, k - 1])
         return float(arrays[f"{name}_by_task"][point, task, k - 1])
 
-    return of
-
-
-def correlation(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
-    """Return the correlation between the learnt weights of two tasks."""
-    return float(arrays["correlation"][point])
-
-
-def seconds(arrays: Arrays, point: int, task: int | None) -> float:  # noqa: ARG001
-    """Return the CPU seconds of a play."""
-    return float(arrays["seconds"][point])
+    return of, (name,)
 
 
 def lacking(perfect: float) -> Scale:
@@ -144,12 +142,7 @@ def absolute(number: Any) -> Any:
     return 0.0 * number + 1.0
 
 
-COUNTS = ("mistakes", "examples")
-TESTED = ("right", "tested")
-QUERIED = ("queries", "examples")
-REAL = ("absolute", "examples"), ("square", "examples")
-
-error = share_of(*COUNTS, times=100.0)
+ERROR = share_of("mistakes", "examples", times=100.0)
 """The cumulative error rate: mistakes per hundred predictions."""
 
 HIGHER: dict[str, Any] = {"worst": 0.0, "lower_is_better": False}
@@ -164,40 +157,33 @@ METRICS = {
     metric.name: metric
     for metric in (
         *(
-            Metric(f"{short}@{k}", "%", at_rank(name, k), (name,), rank=k, **HIGHER)
+            Metric(f"{short}@{k}", "%", *at_rank(name, k), rank=k, **HIGHER)
             for k in RANKS
             for short, name in RANKINGS.items()
         ),
-        Metric("error", "%", error, COUNTS, worst=100.0),
-        Metric("ace", "%", ace, COUNTS, worst=100.0, by_task=True),
-        Metric("auc", "", mean_of("auc"), ("auc",), scale=lacking(1.0), **HIGHER),
+        Metric("error", "%", *ERROR, worst=100.0),
+        Metric("ace", "%", ace, ERROR[1], worst=100.0, by_task=True),
+        Metric("auc", "", *mean_of("auc"), scale=lacking(1.0), **HIGHER),
         *(
-            Metric(f"{way}_transfer", "", mean_of(way), (way,), scale=absolute, **HIGHER)
+            Metric(f"{way}_transfer", "", *mean_of(way), scale=absolute, **HIGHER)
             for way in ("forward", "backward")
         ),
         Metric(
-            *("accuracy", "%", share_of(*TESTED, times=100.0), TESTED),
-            scale=lacking(100.0),
-            **HIGHER,
+            "accuracy", "%", *share_of("right", "tested", 100.0), scale=lacking(100.0), **HIGHER
         ),
-        Metric("right", "", share_of(*TESTED), TESTED, scale=lacking(1.0), **HIGHER),
-        Metric("wrong", "", share_of(*COUNTS), COUNTS, worst=1.0),
-        Metric("absolute_error", "", share_of(*REAL[0]), REAL[0]),
-        Metric("square_error", "", share_of(*REAL[1]), REAL[1]),
-        Metric("test_absolute_error", "", mean_of("test_absolute"), ("test_absolute",)),
+        Metric("right", "", *share_of("right", "tested"), scale=lacking(1.0), **HIGHER),
+        Metric("wrong", "", *share_of("mistakes", "examples"), worst=1.0),
+        Metric("absolute_error", "", *share_of("absolute", "examples")),
+        Metric("square_error", "", *share_of("square", "examples")),
+        Metric("test_absolute_error", "", *mean_of("test_absolute")),
         Metric(
-            *("correlation", "", correlation, ("correlation",)),
-            ranked=False,
-            scale=absolute,
-            **HIGHER,
+            "correlation", "", *value_of("correlation"), ranked=False, scale=absolute, **HIGHER
         ),
-        Metric(
-            "nsv", "examples", total_of("updates"), ("updates",)
-        ),  # those that changed the weights
-        Metric("mistakes", "examples", total_of("mistakes"), ("mistakes",)),
-        Metric("queries", "labels", total_of("queries"), ("queries",)),
-        Metric("queried", "%", share_of(*QUERIED, times=100.0), QUERIED, worst=100.0),
-        Metric("seconds", "s", seconds, ("seconds",), timing=True),
-        Metric("time", "s", seconds, ("seconds",), timing=True),
+        Metric("nsv", "examples", *total_of("updates")),  # those that changed the weights
+        Metric("mistakes", "examples", *total_of("mistakes")),
+        Metric("queries", "labels", *total_of("queries")),
+        Metric("queried", "%", *share_of("queries", "examples", times=100.0), worst=100.0),
+        Metric("seconds", "s", *value_of("seconds"), timing=True),
+        Metric("time", "s", *value_of("seconds"), timing=True),
     )
 }

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from omtl.data.streams import checkpoints
+from omtl.data.streams import Classes, checkpoints
 from omtl.data.triplets import Sampler, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.kernel.triplet_steps import Policy
@@ -35,18 +35,6 @@ Matrices = Callable[[int], np.ndarray]
 
 BY_TASK = ("mistakes", "updates", "queries", "examples")
 """What is counted of each task's triplets; ``examples`` are the triplets themselves."""
-
-
-class ClassExamples(NamedTuple):
-    """Rows with their classes and tasks, as the learner sees them.
-
-    Shapes: `X` (n, n_features), dense or sparse; `label` and `task` (n,).
-    """
-
-    X: np.ndarray | sparse.csr_array
-    label: np.ndarray
-    task: np.ndarray
-    names: tuple[str, ...]
 
 
 class TrainingResult(NamedTuple):
@@ -78,9 +66,7 @@ class TrainingResult(NamedTuple):
     longest: float = math.inf
 
 
-def triplet_stream(
-    examples: ClassExamples, rows: np.ndarray, setting: Setting
-) -> Iterator[Triplets]:
+def triplet_stream(examples: Classes, rows: np.ndarray, setting: Setting) -> Iterator[Triplets]:
     """Yield the triplets of a repeat, the same for all learners that see the same tasks."""
     sampler = Sampler(examples.label, examples.task, rows, examples.names)
     options = setting.protocol
@@ -89,7 +75,7 @@ def triplet_stream(
 
 
 def state_of(
-    learner: SimilarityLearner, examples: ClassExamples, rows: np.ndarray, setting: Setting
+    learner: SimilarityLearner, examples: Classes, rows: np.ndarray, setting: Setting
 ) -> Similarities:
     """Return a learner's matrices before a repeat's triplets."""
     n_tasks, of_tasks = len(examples.names), None
@@ -99,7 +85,7 @@ def state_of(
 
 
 def online(
-    learner: SimilarityLearner, examples: ClassExamples, rows: np.ndarray, setting: Setting
+    learner: SimilarityLearner, examples: Classes, rows: np.ndarray, setting: Setting
 ) -> TrainingResult:
     """Train on a stream of triplets.
 
@@ -140,7 +126,7 @@ def online(
     return TrainingResult(state.matrix, seconds, diverged, counts, longest=longest)
 
 
-def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting) -> None:
+def warm_up(learner: Any, examples: Classes, rows: np.ndarray, setting: Setting) -> None:
     """Compile what training runs: learn from one block, and discard the result."""
     if hasattr(learner, "warm"):
         learner.warm()
@@ -150,9 +136,7 @@ def warm_up(learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Se
         state.learn(triplets, np.zeros(triplets.y.size))
 
 
-def batch(
-    learner: Any, examples: ClassExamples, rows: np.ndarray, setting: Setting
-) -> TrainingResult:
+def batch(learner: Any, examples: Classes, rows: np.ndarray, setting: Setting) -> TrainingResult:
     """Train on all examples at once.
 
     ``protocol.metric_ranks_by`` says whether a metric M ranks by the similarity xᵀ M x' of eq. 1
@@ -223,38 +207,31 @@ def fold_parts(setting: Setting) -> FoldParts:
     return FoldParts(train if kind == "within" else fit, fit, held_out, test)
 
 
-def classes_of(setting: Setting) -> np.ndarray:
-    """Return the examples' classes.
-
-    Raises
-    ------
-    UserError
-        If the data set has labels instead.
-    """
-    label = getattr(setting.tasks, "label", None)
-    if label is None:
-        raise UserError(
-            f"protocol {setting.protocol['name']}: the examples have no classes, which "
-            "similarities are learnt from; choose a data set that has, such as isolet or news20"
-        )
-    return label
-
-
-def as_seen(setting: Setting, pooled: bool) -> ClassExamples:
+def as_seen(setting: Setting, pooled: bool) -> Classes:
     """Return the examples unchanged, or as those of one task.
 
     ``protocol.pooled_classes`` says whether merged tasks share their classes (``shared``) or have
     separate ones (``apart``).
+
+    Raises
+    ------
+    UserError
+        If the data set has labels instead of classes.
     """
     refuse_scaled(setting)
-    tasks, label = setting.tasks, classes_of(setting)
+    tasks = setting.tasks
+    if not isinstance(tasks, Classes):
+        raise UserError(
+            f"protocol {setting.protocol['name']}: the examples have no classes, which "
+            "similarities are learnt from; choose a data set that has, such as isolet or news20"
+        )
     if not pooled:
-        return ClassExamples(tasks.X, label, tasks.task, tasks.names)
-    kind = setting.protocol["pooled_classes"]
+        return tasks
+    kind, label = setting.protocol["pooled_classes"], tasks.label
     check_known("protocol.pooled_classes", kind, ("shared", "apart"))
     if kind == "apart":
         label = label + tasks.task * (label.max() + 1)
-    return ClassExamples(tasks.X, label, np.zeros_like(tasks.task), ("all",))
+    return Classes(tasks.X, label, np.zeros_like(tasks.task), ("all",))
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -313,7 +290,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
 
 def qualities(
     trained: TrainingResult,
-    examples: ClassExamples,
+    examples: Classes,
     rows: np.ndarray,
     pooled: bool,
     setting: Setting,
