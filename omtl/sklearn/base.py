@@ -54,9 +54,6 @@ TAKEN: dict[str, Any] = {
 }
 """Options of scikit-learn's validation of examples; their norms show what is not finite."""
 
-PROBED_AT_ONCE = 256
-"""Number of unit vectors that `coef_` scores in one call."""
-
 FLOAT = np.dtype(np.float64)
 ADJACENT = (FLOAT.itemsize,)
 """The strides of a vector that compiled code can read."""
@@ -334,16 +331,9 @@ class MultiTaskClassifier(StoredClassifier):
         if not self.entry.linear or not self.__sklearn_is_fitted__():
             why = "has not learnt anything yet" if self.entry.linear else "has no weights"
             raise AttributeError(f"coef_: this {type(self).__name__} {why}")
-        stream = self._stream
-        found = np.empty((len(self.tasks_), self.n_features_in_))
-        for begin in range(0, self.n_features_in_, PROBED_AT_ONCE):
-            rows = sparse.eye_array(PROBED_AT_ONCE, self.n_features_in_, k=begin, format="csr")
-            unit: Any = sparse.csr_array(rows)[: self.n_features_in_ - begin]
-            X = unit if stream.shape.sparse else unit.toarray()
-            for k, name in enumerate(self.tasks_):
-                probed = self.decision_function(X, [name] * X.shape[0])
-                found[k, begin : begin + probed.size] = probed
-        return found
+        d = self.n_features_in_
+        units = sparse.csr_array(sparse.eye_array(d, format="csr"))
+        return np.stack([self.decision_function(units, [name] * d) for name in self.tasks_])
 
     def findings(self) -> dict[str, np.ndarray]:
         """Return what is learnt besides weights, by name: task relations, outlier tasks.

@@ -101,13 +101,12 @@ class TaskStream:
         (n, d), is_sparse = X.shape, self.shape.sparse
         if is_sparse:
             X = sparse.csr_array(X).astype(np.float64, copy=False)
-        elif sparse.issparse(X):
-            X = X.toarray()
         size = max(1, n if is_sparse else BLOCK // d)
         is_converted = X.dtype != np.float64
         buffer = np.empty((min(n, size) if is_converted else 0, d))
         for begin, end in pairwise(sorted({*range(0, n, size), *breaks, n})):
-            rows, part = X[begin:end], slice(begin, end)
+            part = slice(begin, end)
+            rows = X[part].toarray() if sparse.issparse(X) and not is_sparse else X[part]
             if is_converted:
                 buffer[: end - begin] = rows
                 rows = buffer[: end - begin]
