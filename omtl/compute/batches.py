@@ -20,13 +20,12 @@ from omtl.compute.engine import Failure
 from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
 from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.unit import Result, Unit
-from omtl.util.code import look_again
 from omtl.util.compile_cache import is_compiling
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import home_folder
 from omtl.util.user_errors import describe_fault
-from omtl.util.user_folder import make_importable
+from omtl.util.user_folder import begin_call, make_importable
 
 BATCH_SECONDS = 0.2
 """Duration of a batch of short units."""
@@ -77,7 +76,7 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
     make_importable()
     try:
         if not unit.is_same_here():
-            look_again()  # the user may have edited a file between two runs
+            begin_call()  # the user may have edited a file between two runs
             if not unit.is_same_here():
                 raise UserError(
                     f"{this_process()} has different code or data from the process that requested "

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from omtl.util.errors import WriteError
-from omtl.util.files import State, file_state, write_whole
+from omtl.util.files import write_whole
 from omtl.util.paths import PACKAGE, private_cache
 from omtl.util.providers import added_module, extension_module
 from omtl.util.user_folder import calls_begun, module_in, own_folder
@@ -27,10 +27,6 @@ from omtl.util.user_folder import calls_begun, module_in, own_folder
 _PARSING = threading.Lock()
 
 _IMPORTED: dict[str, str] = {}  # the version of each of the user's modules when it was imported
-
-_ADDED: dict[Path, State] = {}  # the state of the user's and extensions' files when read
-
-_LOOKED_AT = [0]  # after how many commands these were looked at
 
 MOST_KEPT = 1000
 """Number of texts, of former versions mostly, above which the file of parsed ones is begun anew."""
@@ -85,25 +81,14 @@ def code_of(module: str) -> Code:
     """Return a module's code, with the project's and the user's code that it imports.
 
     Comments, docstrings and layout do not count: a unit stays valid when only they change.
-    The user's files are read again if they have changed before a command began; what they contain
-    counts until it ends.
+    The user's files are read when a command has begun; what they contain then counts until it ends.
 
     Raises
     ------
     SyntaxError
         If it is not valid Python.
     """
-    if _LOOKED_AT[0] != calls_begun():
-        _LOOKED_AT[0] = calls_begun()
-        look_again()
-    return _code_of(module, own_folder())
-
-
-def look_again() -> None:
-    """Read the user's files again if one of them has changed since."""
-    if any(file_state(path) != state for path, state in _ADDED.items()):
-        _ADDED.clear()
-        _code_of.cache_clear()
+    return _code_of(module, own_folder(), 0 if _is_ours(module) else calls_begun())
 
 
 def imported(module: str) -> ModuleType:
@@ -131,7 +116,8 @@ def imported(module: str) -> ModuleType:
 
 
 @lru_cache
-def _code_of(module: str, own_folder: Path | None) -> Code:
+def _code_of(module: str, own_folder: Path | None, calls: int) -> Code:  # noqa: ARG001
+    """Return a module's code as `code_of`; as it is after so many commands have begun."""
     digest = hashlib.sha256()
     seen: set[str] = set()
     asked: set[str] = set()
@@ -150,8 +136,6 @@ def _code_of(module: str, own_folder: Path | None) -> Code:
             others.add(name.partition(".")[0])
             continue
         seen.add(name)
-        if not _is_ours(name):
-            _ADDED[path] = file_state(path)
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
         parsed_as = "\n".join((platform.python_version(), package, text))

@@ -57,7 +57,7 @@ def find() -> None:
 
     Commands and their Python equivalents start with this.
     """
-    _BEGUN[0] += 1
+    begin_call()
     folder = own_folder()
     if folder is None:
         try:
@@ -70,6 +70,11 @@ def find() -> None:
             return
         folder = here
     use_folder(folder)
+
+
+def begin_call() -> None:
+    """Let the user's files be read again, as they may have changed since a command before."""
+    _BEGUN[0] += 1
 
 
 def calls_begun() -> int:
