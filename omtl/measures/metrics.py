@@ -176,9 +176,7 @@ METRICS = {
         Metric("absolute_error", "", *share_of("absolute", "examples")),
         Metric("square_error", "", *share_of("square", "examples")),
         Metric("test_absolute_error", "", *mean_of("test_absolute")),
-        Metric(
-            "correlation", "", *value_of("correlation"), ranked=False, scale=absolute, **HIGHER
-        ),
+        Metric("correlation", "", *value_of("correlation"), ranked=False, scale=absolute, **HIGHER),
         Metric("nsv", "examples", *total_of("updates")),  # those that changed the weights
         Metric("mistakes", "examples", *total_of("mistakes")),
         Metric("queries", "labels", *total_of("queries")),

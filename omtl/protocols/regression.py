@@ -30,17 +30,13 @@ REAL = True
 LOSSES = {"absolute": ABSOLUTE, "square": SQUARE}
 
 
-class Errors(NamedTuple):
+class ErrorRecorder(NamedTuple):
     """The record of one play; it is the loop's recorder (`omtl.kernel.loop`).
 
     Parameters
     ----------
-    absolute, square : ndarray of shape (n_tasks,)
-        Sums of |z − y| and of (z − y)² of the scores z, by task.
-    checkpoint_absolute : ndarray of shape (n_checkpoints,)
-        Sums of |z − y| of all tasks up to each checkpoint.
-    diverged : ndarray of shape (1,), int64
-        Number of scores that were not finite.
+    errors : ndarray of shape (n_events,)
+        z − y of the score z of each example, in stream order.
     held_out : ndarray of shape (n_held_out,), int64
         Examples held out, task by task.
     first : ndarray of shape (n_tasks + 1,), int64
@@ -49,49 +45,26 @@ class Errors(NamedTuple):
         Their squared norms, and the sums of their scores.
     """
 
-    absolute: np.ndarray
-    square: np.ndarray
-    checkpoint_absolute: np.ndarray
-    diverged: np.ndarray
+    errors: np.ndarray
     held_out: np.ndarray
     first: np.ndarray
     square_norm: np.ndarray
     sums: np.ndarray
 
-    def begin(self) -> tuple[float, int]:
-        """Return zero errors and checkpoints."""
-        return 0.0, 0
+    def begin(self) -> int:
+        """Return the number of events so far."""
+        return 0
 
-    def scored(
-        self,
-        so_far: tuple[float, int],
-        play: Play,
-        x: Example,
-        y: float,
-        value: float,
-    ) -> tuple[float, int]:
-        """Add the errors, and the scores of the task's held-out examples."""
-        lost, passed = so_far
-        learner, state = play.learner, play.state
-        if not np.isfinite(value):
-            self.diverged[0] += 1
-        k, error = x.task, abs(value - y)
-        self.absolute[k] += error
-        self.square[k] += error * error
+    def scored(self, event: int, play: Play, x: Example, y: float, value: float) -> int:
+        """Record the error, and add the scores of the task's held-out examples."""
+        learner, state, k = play.learner, play.state, x.task
+        self.errors[event] = value - y
         for n in range(self.first[k], self.first[k + 1]):
             other = Example(x.rows, self.held_out[n], k, x.node, self.square_norm[n], x.round)
             self.sums[n] += score(learner, state, other)
         # What a learner stores from scoring must belong to the example itself.
         score(learner, state, x)
-        return lost + error, passed
-
-    def closed(self, so_far: tuple[float, int], stream: Any, t: int) -> tuple[float, int]:
-        """Record a checkpoint."""
-        lost, passed = so_far
-        if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
-            self.checkpoint_absolute[passed] = lost
-            passed += 1
-        return lost, passed
+        return event + 1
 
 
 def regression_part(setting: Setting) -> HeldOutPart:
@@ -117,32 +90,43 @@ def regression_part(setting: Setting) -> HeldOutPart:
     return part_of(setting, 0, np.concatenate(learnt), np.concatenate(held_out))
 
 
-def measure_errors(learner: Any, part: HeldOutPart, compiled: bool = True) -> Errors:
+def measure_errors(learner: Any, part: HeldOutPart, compiled: bool = True) -> dict[str, np.ndarray]:
     """Play a stream from a new state and return the measurements.
 
     Parameters
     ----------
     learner
         A learner (`omtl.kernel.rules`).
-    part : Part
+    part : HeldOutPart
         The training and the held-out examples.
     compiled : bool
         Whether to run in the compiled loop.
+
+    Returns
+    -------
+    dict of str to ndarray
+        As of `play_grid`, of one learner.
     """
     K, order = part.shape.n_tasks, np.argsort(part.task, kind="stable")
-    held_out = part.held_out[order]
-    found = Errors(
-        absolute=np.zeros(K),
-        square=np.zeros(K),
-        checkpoint_absolute=np.zeros(part.stream.checkpoint.size),
-        diverged=np.zeros(1, dtype=np.int64),
+    held_out, task = part.held_out[order], part.examples.task[part.stream.example]
+    found = ErrorRecorder(
+        errors=np.zeros(task.size),
         held_out=held_out,
         first=np.searchsorted(part.task[order], np.arange(K + 1)),
         square_norm=part.examples.square_norm[held_out],
         sums=np.zeros(held_out.size),
     )
     run(learner, learner.new_state(part.shape), part.examples, part.stream, found, compiled)
-    return found
+    errors, tested = np.abs(found.errors), np.bincount(part.task, minlength=K)
+    means = found.sums / np.repeat(np.array(part.shape.n_examples), tested)
+    off = np.abs(means - part.examples.y[held_out])
+    return {
+        "absolute": np.bincount(task, errors, K),
+        "square": np.bincount(task, errors * errors, K),
+        "checkpoint_absolute": np.cumsum(errors)[part.stream.start[part.stream.checkpoint] - 1],
+        "test_absolute": np.bincount(part.task[order], off, K) / tested,
+        "diverged": np.count_nonzero(~np.isfinite(errors)),
+    }
 
 
 def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray]:
@@ -151,10 +135,11 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Returns
     -------
     dict of str to ndarray
-        With P learners, K tasks and C checkpoints: ``absolute`` and ``square`` (P, K),
-        ``checkpoint_absolute`` (P, C), ``test_absolute`` (P, K): the mean error on the examples
-        held out; ``order`` (K,): the tasks in stream order; ``examples`` (K,), ``seen`` (C,): the
-        number of examples up to each checkpoint; and ``diverged`` (P,).
+        With P learners, K tasks and C checkpoints: ``absolute`` and ``square`` (P, K), sums of
+        |z − y| and of (z − y)² of the scores z; ``checkpoint_absolute`` (P, C): sums of |z − y| of
+        all tasks; ``test_absolute`` (P, K): the mean error on the examples held out; ``order``
+        (K,): the tasks in stream order; ``examples`` (K,), ``seen`` (C,): the number of examples up
+        to each checkpoint; and ``diverged`` (P,): the number of scores that were not finite.
 
     Raises
     ------
@@ -163,21 +148,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     """
     protocol = setting.protocol
     check_known("protocol.loss", protocol["loss"], LOSSES)
-    part = regression_part(setting)
-    found = [
-        measure_errors(learner.with_loss(LOSSES[protocol["loss"]]), part) for learner in learners
-    ]
-    totals = counts_of(part.shape, part.stream)
-    y, counts = part.examples.y[found[0].held_out], totals["examples"]
-    tested = np.diff(found[0].first)
-    of = np.repeat(np.arange(counts.size), tested)
-    off = [np.bincount(of, np.abs(one.sums / counts[of] - y)) / tested for one in found]
+    part, loss = regression_part(setting), LOSSES[protocol["loss"]]
+    found = [measure_errors(learner.with_loss(loss), part) for learner in learners]
     tasks_met = part.examples.task[part.stream.example]
-    kept = ("absolute", "square", "checkpoint_absolute")
-    records = [{name: getattr(one, name) for name in kept} for one in found]
-    return by_learner(records) | {
-        "test_absolute": np.stack(off),
-        "diverged": np.array([one.diverged[0] for one in found]),
-        "order": tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])],
-        **totals,
-    }
+    order = tasks_met[np.sort(np.unique(tasks_met, return_index=True)[1])]
+    return by_learner(found) | {"order": order} | counts_of(part.shape, part.stream)
