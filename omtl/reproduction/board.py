@@ -169,7 +169,7 @@ def _ranked(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the ranking, and notes on its order."""
     more = [name for name in board.more if name != LOSS]
-    if LEAST_LOSS in data:
+    if len(data) and LEAST_LOSS in data:
         least = data.set_index("dataset")[LEAST_LOSS]
         found = found.assign(**{REGRET: found[LOSS] - found["dataset"].map(least)})
         more.append(REGRET)
