@@ -80,7 +80,7 @@ def check_metric(rule: SelectionSpec, metric: Metric) -> None:
     UserError
         If one is by mistakes and the other by the area under the curve.
     """
-    by, for_auc = rule.most or "mistakes", metric.name == "auc"
+    by, for_auc = rule.most or rule.least, metric.name == "auc"
     if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
         raise UserError(
             f"selection {rule.name} chooses by {by}, not for {metric.name}; use selection="
@@ -185,14 +185,21 @@ def learner_label(experiment: Experiment) -> str:
     return experiment.algorithm.label + network
 
 
-def protocols_that_measure(metric: Metric) -> list[str]:
-    """Return the names of the package's protocols whose results a metric can be taken from."""
-    specs = [ProtocolSpec.named(name) for name in options("protocol")]
-    return [
-        one.name
-        for one in specs
-        if {*metric.needs} <= SCHEMAS.get(one.module.removeprefix("omtl.protocols."), {}).keys()
+def why_unmeasured(result: Result, protocol: ProtocolSpec, metric: Metric) -> str:
+    """Return that a protocol does not measure a metric, with those for such data that do."""
+    has_targets = "absolute" in result.arrays
+    kept = {
+        one.name: SCHEMAS.get(one.module.removeprefix("omtl.protocols."), {}).keys()
+        for one in map(ProtocolSpec.named, options("protocol"))
+    }
+    others = [
+        f"protocol={name}"
+        for name, arrays in kept.items()
+        if {*metric.needs} <= arrays and has_targets == ("absolute" in arrays)
     ]
+    measured = [one.name for one in METRICS.values() if {*one.needs} <= result.arrays.keys()]
+    hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
+    return f"protocol {protocol.name} does not measure {metric.name}; {hint}"
 
 
 def _numbers(
@@ -200,9 +207,7 @@ def _numbers(
 ) -> dict[str, Any]:
     """Return the numbers of a learner, or why it has none."""
     if not set(metric.needs) <= results[0].arrays.keys():
-        others = " or ".join(f"protocol={name}" for name in protocols_that_measure(metric))
-        hint = f"; use {others}" if others else ""
-        raise UserError(f"protocol {experiment.protocol.name} does not measure {metric.name}{hint}")
+        raise UserError(why_unmeasured(results[0], experiment.protocol, metric))
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
     if lost := sum(diverged_in(results, chosen)):
