@@ -20,93 +20,63 @@ from omtl.kernel.products import axpy, sum_of_squares
 from omtl.kernel.rules import Example, Play, penalty, proximity
 from omtl.protocols.setting import Setting, by_learner, counts_of, refuse_dropped
 
-BY_CHECKPOINT = (
-    *("checkpoint_mistakes", "checkpoint_loss", "checkpoint_penalty", "checkpoint_proximity"),
-    *("checkpoint_shared", "checkpoint_own", "largest_gradient", "largest_weighted"),
-)
-"""What is recorded at each checkpoint.
+PENALTY, PROXIMITY, SHARED, OWN = range(4)
+"""What is recorded of each round.
 
-Wrong predictions of all tasks; the sum of the hinge losses; sums over the rounds of the learner's
-penalty and proximity at the predicting weights, of ‖Σ g^i‖² and of Σ ‖g^i‖²; the largest ‖G_t‖² of
-a round, and the same with the part of u divided by m.
+The learner's penalty and proximity at the predicting weights, ‖Σ g^i‖², and Σ ‖g^i‖².
 """
 
-MISTAKES, LOSS, PENALTY, PROXIMITY, SHARED, OWN, LARGEST, WEIGHTED = range(8)
-"""Positions of these in `Sums`."""
 
-
-class Sums(NamedTuple):
-    """The recorder (`omtl.kernel.loop`) that fills in the measurements.
+class ObjectiveRecorder(NamedTuple):
+    """The recorder (`omtl.kernel.loop`) of the scores, and of the terms of each round.
 
     Parameters
     ----------
-    mistakes : ndarray of shape (n_tasks,), int64
-        Wrong predictions, by task.
-    by_checkpoint : ndarray of shape (n_checkpoints, 8)
-        `sums` at each checkpoint.
+    scores : ndarray of shape (n_events,)
+        The scores, in stream order.
+    terms : ndarray of shape (n_rounds, 4)
+        The terms of the rounds, at `PENALTY` and so on.
     gradient : ndarray of shape (n_features,)
         Σ g^i of the round.
-    sums : ndarray of shape (8,)
-        The current values of what is recorded at checkpoints, at `MISTAKES` and so on.
-    own : ndarray of shape (1,)
-        Σ ‖g^i‖² of the round.
-    diverged : ndarray of shape (1,), int64
-        Number of scores that were not finite.
     """
 
-    mistakes: np.ndarray
-    by_checkpoint: np.ndarray
+    scores: np.ndarray
+    terms: np.ndarray
     gradient: np.ndarray
-    sums: np.ndarray
-    own: np.ndarray
-    diverged: np.ndarray
 
-    def begin(self) -> int:
-        """Return the number of checkpoints so far."""
-        return 0
+    def begin(self) -> tuple[int, int]:
+        """Return the number of events and of rounds so far."""
+        return 0, 0
 
-    def opened(self, passed: int, learner: Any, state: Any) -> int:
-        """Add the learner's penalty and proximity at the predicting weights."""
-        self.sums[PENALTY] += penalty(learner, state)
-        self.sums[PROXIMITY] += proximity(learner, state)
+    def opened(self, so_far: tuple[int, int], learner: Any, state: Any) -> tuple[int, int]:
+        """Record the learner's penalty and proximity at the predicting weights."""
+        terms = self.terms[so_far[1]]
+        terms[PENALTY] = penalty(learner, state)
+        terms[PROXIMITY] = proximity(learner, state)
         for j in range(self.gradient.size):
             self.gradient[j] = 0.0
-        self.own[0] = 0.0
-        return passed
+        return so_far
 
     def scored(
         self,
-        passed: int,
+        so_far: tuple[int, int],
         play: Play,  # noqa: ARG002
         x: Example,
         y: float,
         score: float,
-    ) -> int:
-        """Count a mistake; add up the hinge loss and its gradient."""
-        if not np.isfinite(score):
-            self.diverged[0] += 1
-        if not y * score > 0.0:
-            self.sums[MISTAKES] += 1.0
-            self.mistakes[x.task] += 1
+    ) -> tuple[int, int]:
+        """Record the score, and add up the gradients of the losses."""
+        event, t = so_far
+        self.scores[event] = score
         if not y * score >= 1.0:
-            self.sums[LOSS] += 1.0 - y * score
-            self.own[0] += x.square_norm
+            self.terms[t, OWN] += x.square_norm
             axpy(y, x, self.gradient)
-        return passed
+        return event + 1, t
 
-    def closed(self, passed: int, stream: Any, t: int) -> int:
-        """Add the round's gradients; record a checkpoint."""
-        sums, own = self.sums, self.own[0]
-        shared = sum_of_squares(self.gradient)
-        sums[SHARED] += shared
-        sums[OWN] += own
-        sums[LARGEST] = max(sums[LARGEST], shared + 2.0 * own)
-        sums[WEIGHTED] = max(sums[WEIGHTED], shared / self.mistakes.size + 2.0 * own)
-        if passed < stream.checkpoint.size and t == stream.checkpoint[passed]:
-            for k in range(sums.size):
-                self.by_checkpoint[passed, k] = sums[k]
-            passed += 1
-        return passed
+    def closed(self, so_far: tuple[int, int], stream: Any, t: int) -> tuple[int, int]:  # noqa: ARG002
+        """Record the sum of the round's gradients."""
+        self.terms[t - 1, SHARED] = sum_of_squares(self.gradient)
+        return so_far[0], t
 
 
 def measure_objective(
@@ -126,21 +96,33 @@ def measure_objective(
     Returns
     -------
     dict of str to ndarray
-        ``mistakes`` (n_tasks,), wrong predictions by task; ``diverged``, the number of scores that
-        were not finite; and what is recorded `BY_CHECKPOINT`, (n_checkpoints,).
+        As of `play_grid`, of one learner.
     """
-    recorder = Sums(
-        mistakes=np.zeros(shape.n_tasks, dtype=np.int64),
-        by_checkpoint=np.zeros((stream.checkpoint.size, len(BY_CHECKPOINT))),
-        gradient=np.zeros(shape.n_features),
-        sums=np.zeros(len(BY_CHECKPOINT)),
-        own=np.zeros(1),
-        diverged=np.zeros(1, dtype=np.int64),
+    n_rounds, task = stream.start.size - 1, examples.task[stream.example]
+    recorder = ObjectiveRecorder(
+        np.zeros(task.size), np.zeros((n_rounds, 4)), np.zeros(shape.n_features)
     )
     run(learner, learner.new_state(shape), examples, stream, recorder, compiled)
-    found = dict(zip(BY_CHECKPOINT, recorder.by_checkpoint.T, strict=True))
-    found["checkpoint_mistakes"] = found["checkpoint_mistakes"].astype(np.int64)
-    return {"mistakes": recorder.mistakes, "diverged": recorder.diverged[0], **found}
+    signed = examples.y[stream.example] * recorder.scores
+    wrong, lost = ~(signed > 0.0), np.where(signed >= 1.0, 0.0, 1.0 - signed)
+    last, rounds = stream.start[stream.checkpoint] - 1, stream.checkpoint - 1
+    sums, (_, _, shared, own) = np.cumsum(recorder.terms, axis=0)[rounds], recorder.terms.T
+
+    def largest(sizes: np.ndarray) -> np.ndarray:
+        return np.fmax.accumulate(np.fmax(sizes, 0.0))[rounds]
+
+    return {
+        "mistakes": np.bincount(task[wrong], minlength=shape.n_tasks),
+        "diverged": np.count_nonzero(~np.isfinite(recorder.scores)),
+        "checkpoint_mistakes": np.cumsum(wrong)[last],
+        "checkpoint_loss": np.cumsum(lost)[last],
+        "checkpoint_penalty": sums[:, PENALTY],
+        "checkpoint_proximity": sums[:, PROXIMITY],
+        "checkpoint_shared": sums[:, SHARED],
+        "checkpoint_own": sums[:, OWN],
+        "largest_gradient": largest(shared + 2.0 * own),
+        "largest_weighted": largest(shared / shape.n_tasks + 2.0 * own),
+    }
 
 
 NEEDS = ("score", "update")
@@ -153,9 +135,14 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Returns
     -------
     dict of str to ndarray
-        With P learners, K tasks and C checkpoints: ``mistakes`` (P, K), what is recorded
-        `BY_CHECKPOINT` (P, C), ``diverged`` (P,), ``examples`` (K,), and ``seen`` (C,): the number
-        of examples up to each checkpoint.
+        With P learners, K tasks and C checkpoints: ``mistakes`` (P, K), wrong predictions;
+        ``diverged`` (P,), the number of scores that were not finite; ``examples`` (K,), and
+        ``seen`` (C,): the number of examples up to each checkpoint. The others have the shape
+        (P, C): ``checkpoint_mistakes`` of all tasks; ``checkpoint_loss``, the sum of the hinge
+        losses; ``checkpoint_penalty``, ``checkpoint_proximity``, ``checkpoint_shared`` and
+        ``checkpoint_own``, sums over the rounds of the learner's penalty and proximity at the
+        predicting weights, of ‖Σ g^i‖² and of Σ ‖g^i‖²; ``largest_gradient``, the largest ‖G_t‖²
+        of a round, and ``largest_weighted``, the same with the part of u divided by m.
 
     Raises
     ------
