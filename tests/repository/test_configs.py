@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from miniature import SMALL_WALK
 
 from omtl.evidence.claims import claims_of
+from omtl.experiment import new_files
 from omtl.experiment.composition import composed
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import FILES, READINGS, schema_of_file
@@ -43,6 +46,19 @@ def test_the_papers_that_a_config_cites_are_references_of_its_estimator() -> Non
         made = ESTIMATORS.get(spec.learner.rpartition(".")[2])
         if made is not None and made.rules is learner_class(spec.learner):
             assert set(spec.cites) <= set(made.entry.cites), spec.name
+
+
+def test_new_files_of_the_checkout_are_in_style(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that `omtl new` writes into it; the documentation's commands play those of a folder."""
+    monkeypatch.setattr(new_files, "CHECKOUT", tmp_path)
+    made = [new_files.make_files(kind, "toy", tmp_path) for kind in ("learner", "dataset")]
+    for path in (path for paths in made for path in paths if path.suffix == ".py"):
+        place = ["--stdin-filename", str(path.relative_to(tmp_path)), "-"]
+        for check in (["check"], ["format", "--check"]):
+            ruff = [sys.executable, "-m", "ruff", *check, *place]
+            subprocess.run(ruff, input=path.read_bytes(), cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize(
