@@ -33,10 +33,6 @@ Matrices = Callable[[int], np.ndarray]
 """Maps a task to its matrix M."""
 
 
-BY_TASK = ("mistakes", "updates", "queries", "examples")
-"""What is counted of each task's triplets; ``examples`` are the triplets themselves."""
-
-
 class TrainingResult(NamedTuple):
     """The results of training.
 
@@ -100,29 +96,23 @@ def online(
     """
     n_tasks = len(examples.names)
     state = state_of(learner, examples, rows, setting)
-    draws = setting.rng("queries")
-    counts = {name: np.zeros(n_tasks, dtype=np.int64) for name in BY_TASK}
-    wrong_after, seconds, diverged = [np.zeros(1, dtype=np.int64)], 0.0, 0
-    longest = 0.0
+    draws, noted, seconds = setting.rng("queries"), [], 0.0
     for triplets in triplet_stream(examples, rows, setting):
         drawn = draws.random(triplets.y.size)
         started = time.thread_time()
         taken = state.learn(triplets, drawn)
         seconds += time.thread_time() - started
-        wrong = ~(triplets.y * taken.scores > 0.0)
-        diverged += int(np.count_nonzero(~np.isfinite(taken.scores)))
-        longest = float(np.maximum(longest, np.abs(taken.steps).max()))  # nan stays nan
-        for count, marked in zip(
-            counts.values(), (wrong, taken.steps != 0.0, taken.queried, wrong | True), strict=True
-        ):
-            count += np.bincount(triplets.task[marked], minlength=n_tasks)
-        wrong_after.append(wrong_after[-1][-1] + np.cumsum(wrong))
+        noted.append((triplets.task, triplets.y * taken.scores, taken.steps, taken.queried))
     started = time.thread_time()
     state.end()
     seconds += time.thread_time() - started
-    after = np.concatenate(wrong_after)
-    seen = checkpoints(after.size - 1, setting.protocol["checkpoints"])
-    counts |= {"checkpoint_mistakes": after[seen], "seen": seen}
+    task, signed, steps, queried = map(np.concatenate, zip(*noted, strict=True))
+    wrong, seen = ~(signed > 0.0), checkpoints(task.size, setting.protocol["checkpoints"])
+    marked = {"mistakes": wrong, "updates": steps != 0.0, "queries": queried}
+    counts = {name: np.bincount(task[each], minlength=n_tasks) for name, each in marked.items()}
+    counts |= {"examples": np.bincount(task, minlength=n_tasks)}
+    counts |= {"checkpoint_mistakes": np.cumsum(wrong)[seen - 1], "seen": seen}
+    diverged, longest = int(np.sum(~np.isfinite(signed))), float(np.abs(steps).max())
     return TrainingResult(state.matrix, seconds, diverged, counts, longest=longest)
 
 
