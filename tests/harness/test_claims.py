@@ -22,7 +22,6 @@ from omtl.compute.independent_jobs import attempt
 from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import judge_claims, outcome_of
 from omtl.evidence.comparisons import (
-    ABOVE,
     BELOW,
     FAILS,
     HOLDS,
@@ -252,20 +251,6 @@ def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     one, other = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
     alone = correct_family(compare_pairs([pair(one, other)]))
     assert alone["corrected"].tolist() == alone["outcome"].tolist()
-
-
-def test_effect_size_is_cohens_d_of_the_differences() -> None:
-    """Positive where the mean is on the claim's side, and of the nearer bound of two."""
-    differences = A - B
-    d = -differences.mean() / differences.std(ddof=1)
-    assert d > 0
-    assert compared().effect == pytest.approx(d)
-    assert compared(B, A).effect == pytest.approx(-d)
-    assert compared(B, A, ABOVE).effect == pytest.approx(d)
-    logs = np.log(A / B)
-    nearest = min(logs.mean() - np.log(0.5), -logs.mean())
-    found = compared(A, B, (0.5, 1.0), True)
-    assert found.effect == pytest.approx(nearest / logs.std(ddof=1))
 
 
 def test_bootstrap_interval() -> None:
