@@ -29,7 +29,8 @@ def result_of(**arrays: Any) -> Result:
         "checkpoint_mistakes": [[1, 8], [2, 8], [3, 7]],
         "checkpoint_by_task": [[[0, 1], [2, 6]], [[2, 0], [4, 4]], [[3, 0], [6, 1]]],
     }
-    return Result({k: np.array(v) for k, v in (shared | arrays).items()}, {"seconds": 1.0})
+    facts = {"seconds": 1.0, "task_names": ["a", "b"]}
+    return Result({name: np.array(array) for name, array in (shared | arrays).items()}, facts)
 
 
 NAN = float("nan")
