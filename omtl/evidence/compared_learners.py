@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -31,10 +30,10 @@ from omtl.evidence.comparisons import (
 )
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import options, resolve_jobs
-from omtl.experiment.playing import lacking_methods, learner_class
+from omtl.experiment.playing import lacking_methods, learner_class, protocol_module
 from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
-from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result, import_fault
+from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.protocols.record_schema import SCHEMAS
@@ -102,12 +101,7 @@ def baselines(protocol: ProtocolSpec, names: Sequence[str]) -> list[str]:
     UserError
         If the protocol's module cannot be imported.
     """
-    try:
-        module = import_module(protocol.module)
-    except UserError:
-        raise
-    except Exception as fault:  # whatever a protocol's own file raises when it is read
-        raise import_fault(f"protocol.module: {protocol.module!r}", fault) from fault
+    module = protocol_module(protocol.module)
     kinds = {name: learner_class(AlgorithmSpec.named(name).learner) for name in names}
     return [name for name, kind in kinds.items() if not lacking_methods(kind, module)]
 

@@ -361,9 +361,10 @@ class ComposedRun:
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a setting of no protocol, and a number of repeats or a seed out of range."""
-        where, known = f"protocol {self.protocol.name}", sorted(known_settings())
-        check_names(where, ("setting", self.protocol.settings, known))
+        """Refuse a setting that the protocol does not read, and numbers out of range."""
+        protocol = self.protocol
+        known = sorted(known_settings(protocol.module))
+        check_names(f"protocol {protocol.name}", ("setting", protocol.settings, known))
         refuse_unfit("repeats", self.repeats, POSITIVE)
         refuse_unfit("seed", self.seed, NOT_NEGATIVE)
 

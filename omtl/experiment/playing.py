@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import lru_cache
-from importlib import import_module
 from inspect import signature
 from threading import Lock
 from types import ModuleType
@@ -200,12 +200,23 @@ def learner_class(path: str) -> type:
         If there is none.
     """
     module, _, name = path.rpartition(".")
+    return _named_in(module, name, f"algorithm.learner: {path!r}")
+
+
+def protocol_module(path: str) -> ModuleType:
+    """Return the module of a protocol; raise UserError if it cannot be imported or played."""
+    _named_in(path, "play_grid", f"protocol.module: {path!r}")
+    return sys.modules[path]
+
+
+def _named_in(module: str, name: str, what: str) -> Any:
+    """Return what a module has by a name; raise UserError if it cannot be imported."""
     try:
         return getattr(imported(module), name)
     except UserError:
         raise
-    except Exception as fault:  # any error that a learner's file raises on import
-        raise import_fault(f"algorithm.learner: {path!r}", fault) from fault
+    except Exception as fault:  # any error that a user's file raises on import
+        raise import_fault(what, fault) from fault
 
 
 @lru_cache(maxsize=256)
@@ -275,7 +286,7 @@ def setting_of(unit: Unit) -> Setting:
     UserError
         If the data are unavailable, or an option is wrong.
     """
-    from omtl.protocols.setting import Setting
+    from omtl.protocols.setting import Setting, Settings
 
     axes: dict[str, Any] = {
         "dataset": unit.dataset.name,
@@ -285,7 +296,7 @@ def setting_of(unit: Unit) -> Setting:
     source = load_prepared(unit.dataset, unit.seed, unit.draw, is_reduced=not unit.foreign)
     return Setting(
         source=read_only(source) if unit.is_own else source,
-        protocol=unit.protocol.as_mapping(),
+        protocol=Settings(unit.protocol.as_mapping()),
         network=None if unit.network is None else unit.network.as_mapping(),
         rng=lambda of, **more: generator(unit.seed, of=of, **(axes | more)),
         repeat=unit.repeat,
@@ -306,7 +317,7 @@ def compute(unit: Unit) -> Result:
     started = time.perf_counter()
     setting = setting_of(unit)
     points = unit.algorithm.points
-    protocol = import_module(unit.protocol.module)
+    protocol = protocol_module(unit.protocol.module)
     kind = learner_class(unit.algorithm.learner)
     if lacking := lacking_methods(kind, protocol):
         raise UserError(

@@ -250,7 +250,7 @@ class ProtocolSpec(Spec):
     group: ClassVar[str] = "protocol"
     module: str
     stream: str | None = None
-    draw: str
+    draw: Literal["once", "each_repeat"]
     settings: Mapping[str, Any] = field(default_factory=dict, metadata=REST)
 
     RANGES: ClassVar[Mapping[str, Check]] = {
@@ -275,9 +275,26 @@ class ProtocolSpec(Spec):
         return self.settings.get("share", 1.0)
 
 
-def known_settings() -> set[str]:
-    """Return the settings that protocols read: those of their configs, and the part to play."""
-    return {"share"}.union(*(ProtocolSpec.named(one).settings for one in options("protocol")))
+IN_ROUNDS = {
+    f"omtl.protocols.{name}"
+    for name in ("accumulation", "cumulative", "given_order", "objective", "rehearsed")
+}
+"""The modules that play streams of rounds, or of task after task, by the same settings."""
+
+
+def known_settings(module: str = "") -> set[str]:
+    """Return the settings that a module of the project reads, or any protocol: of their configs.
+
+    All read ``share``, the part to play.
+    """
+    alike = IN_ROUNDS if module in IN_ROUNDS else {module}
+    specs = {one: ProtocolSpec.named(one) for one in options("protocol")}
+    read = [
+        spec
+        for name, spec in specs.items()
+        if spec.module in alike and option_file("protocol", name).is_relative_to(CONF)
+    ]
+    return {"share"}.union(*(spec.settings for spec in read or specs.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,6 +346,12 @@ class Rung:
     share: float
     repeats: int
     keep: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of range."""
+        refuse_unfit("share", self.share, SHARE)
+        refuse_unfit("repeats", self.repeats, POSITIVE)
+        refuse_unfit("keep", self.keep, POSITIVE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,8 @@ def check_arrays(
     n_points, n_tasks : int
         Number of points of the grid, and of tasks of the data.
     """
+    if other := [name for name, each in arrays.items() if not isinstance(each, np.ndarray)]:
+        raise ValueError(f"{other[0]!r} is no array")
     package, _, module = protocol.rpartition(".")
     own = SCHEMAS.get(module) if package == "omtl.protocols" else None
     sizes = {"P": n_points, "K": n_tasks}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,17 @@ from omtl.util.errors import UserError, check_known
 
 JOIN = ("together", "late")
 """When tasks in given order begin: all in the first round, or so late that all end in the last."""
+
+
+class Settings(dict[str, Any]):
+    """A protocol's config, which says what it lacks."""
+
+    def __missing__(self, key: str) -> NoReturn:
+        """Refuse a config without a value that its module reads."""
+        raise UserError(
+            f"protocol {self['name']} has no {key}, which {self['module']} needs; add it to its "
+            "config"
+        )
 
 
 @dataclass(frozen=True)

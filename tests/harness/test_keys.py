@@ -17,6 +17,7 @@ from environments import python
 from miniature import small, with_grid, with_options
 
 from omtl.compute import batches, engine
+from omtl.experiment.playing import protocol_module
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
@@ -205,6 +206,18 @@ def test_imports_are_followed(
         values.append(imported("pack.sub.mine").x)
     assert versions[0] == versions[1] != versions[2]
     assert values == [1, 1, 2]
+
+
+def test_a_protocol_of_ones_own_is_the_changed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise what an earlier one played would be stored under the key of the changed one."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    for number in (1, 2):
+        (tmp_path / "measures.py").write_text(f"def play_grid(*_):\n    return {number}\n")
+        user_folder.find()
+        assert protocol_module("measures").play_grid() == number
 
 
 def records_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
