@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -20,14 +19,13 @@ from omtl.evidence.compared_learners import (
     judge_learners,
     play_learners,
     tuned,
-    why_unmeasured,
 )
 from omtl.evidence.comparisons import UNDECIDED, WORSE
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option
 from omtl.experiment.playing import new_learner, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
-from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Experiment, Result, Unit
+from omtl.experiment.unit import CONDITIONAL, FRESH_DRAWS, ONE_DATA_SET, Experiment, Unit
 from omtl.learners.foreign import Foreign
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.metrics import METRICS
@@ -231,18 +229,3 @@ def test_keys_are_of_the_class_and_its_arguments() -> None:
     ]
     keys = [unit(one).key for one in (spec, *others)]
     assert len(set(keys)) == len(keys)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "array", "metric", "says"),
-    [
-        ("regression", "absolute", "error", "it measures absolute_error$"),
-        ("rounds", "mistakes", "auc", "use .*protocol=heldout"),
-    ],
-)
-def test_an_unmeasured_metric_is_told_with_what_fits_the_data(
-    protocol: str, array: str, metric: str, says: str
-) -> None:
-    """Protocols of labels are no help where targets are real."""
-    found = Result({array: np.zeros((1, 1)), "examples": np.ones(1)}, {})
-    assert re.search(says, why_unmeasured(found, ProtocolSpec.named(protocol), METRICS[metric]))

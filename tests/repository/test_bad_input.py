@@ -24,6 +24,7 @@ import yaml
 import data_fetchers
 from omtl.commands import _main
 from omtl.experiment import playing
+from omtl.experiment.schema import read_yaml, thawed
 from omtl.reproduction.submission import digest
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -31,7 +32,7 @@ from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
-CASES: dict[str, dict[str, Any]] = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))
+CASES: dict[str, dict[str, Any]] = thawed(read_yaml(GOLDEN))
 TABLE: dict[str, Any] = yaml.safe_load(
     CASES["published numbers that are not there"]["files"]["experiments/mine/table1.yaml"]
 )
