@@ -71,8 +71,9 @@ def _completed(
     paper = path.parent.name
     for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
         refuse_other_name(path, key, getattr(description, key), due)
-    if description.repeats < 1:
-        raise UserError(f"{path}: repeats={description.repeats} must be a positive whole number")
+    for key, least in {"repeats": 1, "plays": 0, "digits": 0}.items():
+        if getattr(description, key, least) < least:
+            raise UserError(f"{path}: {key}={getattr(description, key)} must be {least} at least")
     if isinstance(description, FigureDescription):
         _check_figure(description, str(path))
         return description
@@ -103,6 +104,14 @@ def _check_table(table: TableDescription, where: str) -> None:
     refuse_twice(f"{where}, row", row_labels(table))
     refuse_twice(f"{where}, column", printed)
     check_places(where, (column.patch for column in table.columns))
+    for column in table.columns:
+        played = {"dataset": column.dataset, "protocol": table.protocol}
+        for group, name, *_ in (key.split(".") for key in column.patch):
+            if group in played and name not in ("*", played[group]):
+                raise UserError(
+                    f"{where}, column {column.published}: its patch is of the {group} {name!r}, "
+                    f"and the column plays {played[group]!r}"
+                )
     check_names(
         where,
         ("metric", [table.metric], METRICS),
