@@ -6,14 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import forms
+from omtl.kernel.inlining import compiled_as, forms
 from omtl.kernel.lanes import lane_sums
 from omtl.kernel.products import dot, each_feature
 
 
+@compiled_as(lambda weights, x: lane_sums((weights,), (x, x))[0])
+def dense_weighed_square(weights: np.ndarray, x: np.ndarray) -> float:
+    """Return the sum of the squares of a dense vector, each times its weight."""
+    return float(weights @ (x * x))
+
+
 def _dense_weighed_square(weights, x):
-    row = x.rows.X[x.i]
-    return lane_sums((weights,), (row, row))[0]
+    return dense_weighed_square(weights, x.rows.X[x.i])
 
 
 def _sparse_weighed_square(weights, x):

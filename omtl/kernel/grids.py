@@ -25,7 +25,7 @@ from omtl.data.streams import Stream
 from omtl.kernel.inlining import forms, inlined, loop
 from omtl.kernel.lanes import SUMS
 from omtl.kernel.play import Trace, new_trace, play
-from omtl.kernel.products import axpy, dense_row_dots, each_feature
+from omtl.kernel.products import dense_axpys, dense_row_dots, each_feature
 from omtl.kernel.rules import Example, Shape, findings, row_at
 from omtl.kernel.sharing import begin_shared_round, can_share, shared_scores, steps_of
 from omtl.kernel.side_by_side import zero_vectors
@@ -341,19 +341,13 @@ dots = forms(_dense_dots, _sparse_dots)
 """Write the products of some vectors with `x`: ``dots(W, x, first, last, sums)`` to ``sums[0]``."""
 
 
-def _dense_axpys(a, x, first, last, W):
-    for j in range(first, last):
-        if a[j] != 0.0:
-            axpy(a[j], x, W[j])
-
-
 def _sparse_axpys(a, x, first, last, W):
     features, steps = W.T, a[first:last]
     for k in range(x.rows.indptr[x.i], x.rows.indptr[x.i + 1]):
         _add_products(features[x.rows.indices[k], first:last], steps, x.rows.values[k])
 
 
-axpys = forms(_dense_axpys, _sparse_axpys)
+axpys = forms(dense_axpys, _sparse_axpys)
 """Add ``a[j]`` times `x` to some vectors ``W[j]``: ``axpys(a, x, first, last, W)``."""
 
 

@@ -77,11 +77,16 @@ class Lanes:
 
 
 @intrinsic
-def _lane_sums(
+def lane_sums(
     typingctx: Any,  # noqa: ARG001 - numba's calling convention
     vectors: Any,
     factors: Any,
 ) -> tuple[Any, Callable]:
+    """Sum w[i] * x[i] over i for each of a tuple of vectors w.
+
+    If there is more than one factor x, the product includes all, in turn. Each sum consists of
+    BLOCK interleaved sums, to which what is left after the last whole block is added in order.
+    """
     results = types.Tuple([types.float64] * vectors.count)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
@@ -110,19 +115,6 @@ def _lane_sums(
         return context.make_tuple(builder, signature.return_type, sums)
 
     return results(vectors, factors), generate
-
-
-@compiled_as(lambda vectors, factors: _lane_sums(vectors, factors))
-def lane_sums(
-    vectors: tuple[np.ndarray, ...], factors: tuple[np.ndarray, ...]
-) -> tuple[float, ...]:
-    """Return Σ_i w_i x_i for each of a tuple of vectors w.
-
-    If there is more than one factor x, the product includes all, in turn. Each sum consists of
-    BLOCK interleaved sums, to which what is left after the last whole block is added in order.
-    """
-    x = reduce(np.multiply, factors)
-    return tuple(float(w @ x) for w in vectors)
 
 
 class Columns(Lanes):

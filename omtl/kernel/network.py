@@ -18,9 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from omtl.data.networks import modes
-from omtl.data.rows import SparseRows
+from omtl.data.rows import Rows, rows_of
 from omtl.kernel.deferred import Steps
 from omtl.kernel.lanes import dot_columns
 from omtl.kernel.rules import Shape, row_at
@@ -181,7 +182,7 @@ class NodeVectors(NamedTuple):
 
     W: SideBySide
     mixing: np.ndarray
-    links: SparseRows
+    links: Rows
     combined: np.ndarray
     steps: Steps
 
@@ -189,11 +190,8 @@ class NodeVectors(NamedTuple):
     def zeros(cls, shape: Shape, n_slots: int) -> NodeVectors:
         """Return zero vectors, `n_slots` per node."""
         mixing = np.ascontiguousarray(shape.mixing)
-        node, neighbour = np.nonzero(mixing)
-        begin = np.searchsorted(node, np.arange(len(mixing) + 1))
-        links = SparseRows(begin, neighbour.astype(np.int32), mixing[node, neighbour])
         combined = np.zeros((len(mixing), n_slots * shape.n_features))
-        W = SideBySide.zeros(len(mixing) * n_slots, shape)
+        W, links = SideBySide.zeros(len(mixing) * n_slots, shape), rows_of(sparse.csr_array(mixing))
         return cls(W, mixing, links, combined, Steps.none(shape.n_tasks))
 
     def combine(self):

@@ -25,10 +25,10 @@ from omtl.kernel.lanes import SUMS, lane_sums
 from omtl.kernel.rules import Example
 
 
-@inlined
-def dense_dot(a, b):
+@compiled_as(lambda a, b: lane_sums((a,), (b,))[0])
+def dense_dot(a: np.ndarray, b: np.ndarray) -> float:
     """Return the inner product of two contiguous dense vectors."""
-    return lane_sums((a,), (b,))[0]
+    return float(a @ b)
 
 
 def _dense_row_dots(W, x, first, last, out):
@@ -37,7 +37,7 @@ def _dense_row_dots(W, x, first, last, out):
         k = np.uint32(start)
         out[k], out[k + 1], out[k + 2] = lane_sums((W[k], W[k + 1], W[k + 2]), (x,))
     for j in range(whole, last):
-        out[j] = dense_dot(W[j], x)
+        out[j] = lane_sums((W[j],), (x,))[0]
 
 
 @compiled_as(_dense_row_dots)
@@ -122,7 +122,7 @@ def sum_of_squares(w):
 
 
 def _dense_dot_of(w, x):
-    return dense_dot(w, x.rows.X[x.i])
+    return lane_sums((w,), (x.rows.X[x.i],))[0]
 
 
 def _dot_of(w: Any, x: Any) -> Callable:
@@ -210,6 +210,14 @@ def rescale(w, a):
     """Multiply a dense vector by `a`, in place."""
     for k in range(w.size):
         w[k] *= a
+
+
+@inlined
+def dense_axpys(a, x, first, last, W):
+    """Add ``a[j]`` times a dense row to each vector ``W[j]`` from `first` to before `last`."""
+    for j in range(first, last):
+        if a[j] != 0.0:
+            axpy(a[j], x, W[j])
 
 
 def _dense_nonzeros(x):

@@ -13,7 +13,7 @@ import numpy as np
 
 from omtl.kernel.inlining import forms
 from omtl.kernel.lanes import axpy_columns, dot_columns
-from omtl.kernel.products import axpy, dense_row_dots
+from omtl.kernel.products import dense_axpys, dense_row_dots
 from omtl.kernel.rules import Shape
 
 
@@ -37,9 +37,7 @@ def _sparse_dots(W, x, n, slots):
 
 def _dense_steps(W, x, n, slots):
     for s in slots:
-        for k in range(s * n, s * n + n):
-            if W.steps[k] != 0.0:
-                axpy(W.steps[k], x, W.vectors[k])
+        dense_axpys(W.steps, x, s * n, s * n + n, W.vectors)
 
 
 def _sparse_steps(W, x, n, slots):

@@ -90,7 +90,7 @@ class Similarities:
         n = triplets.y.size
         taken = Taken(np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n))
         if isinstance(self.X, sparse.csr_array):
-            between = rows_of(self.X[triplets.first] - self.X[triplets.second])
+            between = rows_of(self.X[triplets.first] - self.X[triplets.second], copy=False)
             matrices = self.own, self.shared
             learn_sparse(self.policy, self._rows, between, triplets, draws, *matrices, taken)
         else:

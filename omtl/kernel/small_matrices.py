@@ -62,7 +62,7 @@ def rotate(a, vectors, p, q):
 
 @inlined
 def inverse_power(a, root, out, vectors):
-    """Write A⁻¹, or A^(−1/2) if `root`, to `out`; `a` is diagonalised.
+    """Write A⁻¹, or A^(−1/2) if `root`, to `out`; `a` is overwritten.
 
     Returns the trace of A^(1/2), or 0 with `out` unchanged if A is not positive definite.
     """
@@ -75,14 +75,21 @@ def inverse_power(a, root, out, vectors):
         return 0.0
     for k in range(n):
         trace += math.sqrt(a[k, k])
-        a[k, k] = 1.0 / (math.sqrt(a[k, k]) if root else a[k, k])
+        a[0, k] = 1.0 / (math.sqrt(a[k, k]) if root else a[k, k])
+    compose(vectors, a[0], out)
+    return trace
+
+
+@inlined
+def compose(vectors, values, out):
+    """Write the symmetric matrix of these eigenvectors, as columns, and eigenvalues to `out`."""
+    n = out.shape[0]  # rows may be padded
     for i in range(n):
         for j in range(n):
             total = 0.0
             for k in range(n):
-                total += vectors[i, k] * a[k, k] * vectors[j, k]
+                total += vectors[i, k] * values[k] * vectors[j, k]
             out[i, j] = total
-    return trace
 
 
 class LowRank(NamedTuple):
@@ -124,11 +131,7 @@ def shrink_singular_values(U, by):
     for k in range(m):
         sigma = math.sqrt(max(0.0, gram[k, k]))
         column[k] = shrunk_share(sigma, by)
-    for i in range(m):
-        for j in range(m):
-            gram[i, j] = 0.0
-            for k in range(m):
-                gram[i, j] += Q[i, k] * column[k] * Q[j, k]
+    compose(Q, column, gram)
     for f in range(n):
         for i in range(m):
             column[i] = A[i, f]
