@@ -58,7 +58,7 @@ class PartialFit:
         if hasattr(self.model, "predict_proba"):
             negative, positive = np.ravel(self.model.predict_proba(row))
             return float(positive - negative)
-        return float(self.model.predict(x)[0])
+        return float(self.model.predict(row)[0])
 
     def learn(self, x: Example, y: float) -> None:
         """Learn from one row; the first call also passes the classes."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from omtl.kernel.deferred import CurrentTask
 from omtl.kernel.losses import HINGE, slope
 from omtl.kernel.products import dot
-from omtl.kernel.rules import Example, Shape
-from omtl.learners.parameter_free import Bets
+from omtl.kernel.rules import Example, Shape, rules_of
+from omtl.learners.parameter_free import Bets, ParameterFree
 
 
 class Lazy(NamedTuple):
@@ -20,6 +20,7 @@ class Lazy(NamedTuple):
     current: CurrentTask
 
 
+@rules_of(ParameterFree)
 class LazyParameterFree(NamedTuple):
     """The lazy variant, which moves the bias at the end of each task (Denevi et al. 2020, alg. 5).
 
@@ -62,10 +63,6 @@ class LazyParameterFree(NamedTuple):
     bias_wealth: float = 1.0
     loss: int = HINGE
     refined: bool = False
-
-    def with_loss(self, loss: int) -> LazyParameterFree:
-        """Return the same learner with another loss, which also allows real targets."""
-        return self._replace(loss=loss)
 
     def new_state(self, shape: Shape) -> Lazy:
         """Return zero weights."""

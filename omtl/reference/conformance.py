@@ -21,7 +21,7 @@ from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import findings, is_compiled
 from omtl.kernel.sharing import can_share
 from omtl.reference.problems import points_around, problem, problem_of, recorded, traced
-from omtl.reference.transcriptions import rounds_of, steps_of, transcription_of
+from omtl.reference.transcriptions import rounds_of, transcription_of
 from omtl.util.errors import UserError
 from omtl.util.user_errors import describe_fault
 
@@ -167,11 +167,12 @@ def plain_is_compiled(learner: Any) -> str:
 
 def is_its_reference(learner: Any) -> str:
     """Where it has a plain transcription (`reference`), both give the same scores."""
-    if transcription_of(learner) is None:
+    transcription = transcription_of(learner)
+    if transcription is None:
         return "it names no reference"
     case = problem(SIZES)
     got, given = recorded(learner, case), rounds_of(case.tasks, case.stream)
-    for e, step in enumerate(steps_of(learner, given, case.shape)):
+    for e, step in enumerate(transcription(learner, given, case.shape)):
         score, size = got.scores[e], max(1.0, abs(step.score))
         _demand(
             abs(score - step.score) <= TOLERANCE * size,

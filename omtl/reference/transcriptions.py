@@ -1,4 +1,4 @@
-"""The transcription of each learner, and how to play it on a stream."""
+"""The transcription of each learner, and the form of a stream that it takes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from scipy import sparse
 
 import omtl.reference
 from omtl.data.streams import Stream, Tasks
-from omtl.kernel.rules import Shape
-from omtl.reference import WRITTEN, GivenExample, Rounds, Steps, Transcription
+from omtl.reference import WRITTEN, GivenExample, Rounds, Transcription
 
 
 @cache
@@ -37,18 +36,3 @@ def rounds_of(tasks: Tasks, stream: Stream) -> Rounds:
         for i, node in zip(stream.example, stream.node, strict=True)
     ]
     return [events[a:b] for a, b in zip(stream.start[:-1], stream.start[1:], strict=True)]
-
-
-def steps_of(learner: Any, rounds: Rounds, shape: Shape) -> Steps:
-    """Return the steps of a learner's transcription on a stream, example by example.
-
-    Parameters
-    ----------
-    learner
-        A learner with a transcription.
-    rounds, shape
-        The stream (`rounds_of`), and what the learner knows about it in advance.
-    """
-    transcription = transcription_of(learner)
-    assert transcription is not None, f"{type(learner).__name__} has no transcription"
-    return transcription(learner, rounds, shape)

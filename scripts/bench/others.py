@@ -12,7 +12,7 @@ from river import linear_model, optim
 from sklearn.linear_model import SGDClassifier
 
 from omtl.data.streams import Tasks
-from omtl.reference.transcriptions import rounds_of, steps_of
+from omtl.reference.transcriptions import rounds_of, transcription_of
 from scripts.bench.ours import ETA, Play
 from scripts.bench.turns import Contender
 
@@ -27,7 +27,7 @@ def in_numpy(ready: Play) -> Contender:
     rounds, labels = rounds_of(tasks, ready.stream), examples.y[ready.stream.example]
 
     def call() -> int:
-        steps = steps_of(ready.learner, rounds, ready.shape)
+        steps = transcription_of(ready.learner)(ready.learner, rounds, ready.shape)
         return sum(not y * step.score > 0.0 for y, step in zip(labels, steps, strict=True))
 
     return Contender("NumPy", ready.size, call, expected=ready.mistakes())

@@ -19,7 +19,7 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, lifelong, rounds
 from omtl.reference import ReferenceStep, Rounds, problems
 from omtl.reference.problems import PlayRecord, recorded
-from omtl.reference.transcriptions import rounds_of, steps_of
+from omtl.reference.transcriptions import rounds_of, transcription_of
 from omtl.sklearn.parameters import declared_entries
 
 TOLERANCE = 1e-8
@@ -64,7 +64,7 @@ def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = T
         Whether to compare the plain Python loop too, on both kinds of rows.
     """
     with np.errstate(all="ignore"):
-        steps, value = finished(steps_of(learner, case.given, case.shape))
+        steps, value = finished(transcription_of(learner)(learner, case.given, case.shape))
     expected = np.array([step.score for step in steps])
     size = np.maximum.accumulate(np.maximum(1.0, np.abs(expected)))
     layout = layout or LAYOUTS[type(learner)]
