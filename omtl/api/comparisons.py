@@ -136,7 +136,7 @@ class Comparison(DisplayedResult):
     def _ranking(self) -> Ranking | None:
         """Average ranks of all that have numbers on all data sets; None for less than two."""
         means = self.rows.pivot(index="dataset", columns="algorithm", values="mean")
-        means = means.loc[self.rows["dataset"].unique(), self.rows["algorithm"].unique()]
+        means = means.reindex(self.rows["dataset"].unique())[[*self.rows["algorithm"].unique()]]
         return ranking_of(METRICS[self.mine.metric], means)
 
     @property

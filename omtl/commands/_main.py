@@ -89,12 +89,12 @@ class Parser(argparse.ArgumentParser):
             more += f"; `{PROGRAM} --completion {{{','.join(SHELLS)}}}` a shell's completion script"
         return "\n".join([*lines, f"{more}."]) + "\n"
 
-    def _get_values(self, action: argparse.Action, texts: Any) -> Any:
+    def _get_values(self, action: argparse.Action, arg_strings: Any) -> Any:
         """Refuse an option that was given before: argparse would take the last one silently."""
         if action.option_strings and action.dest in self.given:
             raise argparse.ArgumentError(action, "given twice; give it once")
         self.given |= {action.dest}
-        return super()._get_values(action, texts)
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Report a wrong choice like wrong names elsewhere, in every version of Python."""

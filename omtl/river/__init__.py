@@ -259,7 +259,8 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the learner; it begins with all tasks, or with this one."""
         if self._model is None:
             names = (task,) if self.tasks is None else self.tasks
-            model: MultiTaskClassifier = clone(self.learner)
+            fresh: Any = clone(self.learner)
+            model: MultiTaskClassifier = fresh
             model.begin(FIRST_COLUMNS, list(self.classes), names, sparse=True)
             model._stream.is_open = self.tasks is None
             self._model = model

@@ -375,21 +375,21 @@ class MultiTaskClassifier(StoredClassifier):
         counted: np.ndarray | None = None,
     ) -> None:
         """Begin a stream; `counted` are the task indices of a whole one."""
-        m, takes = len(names), self.entry.takes
+        m, takes, given = len(names), self.entry.takes, self.get_params(deep=False)
         shape = Shape(m, self.n_features_in_, np.eye(m), sparse=bool(is_sparse))
         if "network" in takes:
-            shape = shape._replace(mixing=mixing_of(self.network, m))
+            shape = shape._replace(mixing=mixing_of(given["network"], m))
         if "n_rounds" in takes:
-            known = self.n_rounds
+            known = given["n_rounds"]
             if known is None:
                 known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
             if not isinstance(known, Integral) or known < 0:
                 raise ValueError(f"n_rounds={known!r} must be a non-negative whole number")
             shape = shape._replace(n_rounds=int(known))
         if "n_examples" in takes:
-            shape = shape._replace(n_examples=example_counts(self.n_examples, names, counted))
+            shape = shape._replace(n_examples=example_counts(given["n_examples"], names, counted))
         if "random_state" in takes:
-            shape = shape._replace(seed=seed_of(self.random_state))
+            shape = shape._replace(seed=seed_of(given["random_state"]))
         self._begin_shaped(shape, names, two_classes(classes))
 
     def _begin_shaped(self, shape: Shape, names: tuple[Hashable, ...], classes: np.ndarray) -> None:

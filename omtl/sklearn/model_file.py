@@ -127,7 +127,8 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
                 raise UserError(f"{path}: has a {found.__name__}, not a {cls.__name__}")
             estimator: Any = _filled(made, about, arrays)
             if column is not None:
-                inner, estimator = estimator, TaskColumn(clone(estimator), **column)
+                unfitted: Any = clone(estimator)
+                inner, estimator = estimator, TaskColumn(unfitted, **column)
                 estimator.estimator_ = inner
         except DAMAGED as fault:
             raise UserError(f"{path}: is not a model file, or is damaged ({fault!r})") from fault

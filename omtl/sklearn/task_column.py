@@ -78,7 +78,7 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
             How many times in a row each example is met.
         """
         features, task = self._split(X)
-        model: MultiTaskClassifier = clone(self.estimator)
+        model: Any = clone(self.estimator)
         self.estimator_ = model.fit(
             features, y, task, tasks=self.tasks, sample_weight=sample_weight
         )
@@ -88,7 +88,8 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
         """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
         if not hasattr(self, "estimator_"):
-            self.estimator_ = clone(self.estimator)
+            fresh: Any = clone(self.estimator)
+            self.estimator_ = fresh
         self.estimator_.partial_fit(
             features, y, task, classes=classes, tasks=self.tasks, sample_weight=sample_weight
         )
