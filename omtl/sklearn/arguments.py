@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -15,6 +14,9 @@ from sklearn.utils.validation import _check_sample_weight
 from omtl.data.networks import mixing_matrix
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
+
+MOST_NAMES = 1 << 20
+"""The range of whole numbers that name tasks, up to which a table of them is made."""
 
 MOST_TIMES = 2**31
 """The largest weight of an example: it is met so many times."""
@@ -88,10 +90,17 @@ def task_codes(task: Any) -> TaskCodes | None:
     """Return labels of tasks as numbers; None if there are none."""
     if task is None:
         return None
-    if isinstance(task, np.ndarray) and task.ndim == 1 and task.dtype.kind in "iu":
-        native = task.astype(task.dtype.newbyteorder("="), copy=False)
-        codes, names = pd.factorize(native)  # without a Python object for each example
-        return TaskCodes(codes, names.tolist())
+    is_vector = isinstance(task, np.ndarray) and task.ndim == 1 and task.size > 0
+    if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
+        wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
+        least = int(wide.min())
+        if int(wide.max()) - least >= MOST_NAMES:
+            names, codes = np.unique(task, return_inverse=True)
+            return TaskCodes(codes, names.tolist())
+        distance = (wide - wide.dtype.type(least)).astype(np.int64)
+        there = np.bincount(distance) > 0
+        codes = (np.cumsum(there) - 1)[distance]
+        return TaskCodes(codes, [least + k for k in np.flatnonzero(there).tolist()])
     number: dict[Hashable, int] = {}
     labels = task_labels(task, "task")
     codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)

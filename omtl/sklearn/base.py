@@ -473,7 +473,7 @@ class MultiTaskClassifier(StoredClassifier):
         if not stream.is_open or given is None or stream.number.keys() >= {*given.names}:
             return {}
         first = np.unique(given.codes, return_index=True)[1].tolist()
-        found = zip(first, given.names, strict=True)
+        found = sorted(zip(first, given.names, strict=True))
         new = {i: name for i, name in found if name not in stream.number}
         stream.grown((*stream.tasks, *new.values()))
         return new
