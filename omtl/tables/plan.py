@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -71,9 +72,8 @@ def _completed(
     paper = path.parent.name
     for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
         refuse_other_name(path, key, getattr(description, key), due)
-    for key, least in {"repeats": 1, "plays": 0, "digits": 0}.items():
-        if getattr(description, key, least) < least:
-            raise UserError(f"{path}: {key}={getattr(description, key)} must be {least} at least")
+    if description.repeats < 1:
+        raise UserError(f"{path}: repeats={description.repeats} must be a positive whole number")
     if isinstance(description, FigureDescription):
         _check_figure(description, str(path))
         return description
@@ -101,6 +101,10 @@ def _check_table(table: TableDescription, where: str) -> None:
     )
     columns = chain(table.print.examples, bold, *(cells.columns for cells in slow))
     printed = [column.published for column in table.columns]
+    digits = table.digits.values() if isinstance(table.digits, Mapping) else [table.digits]
+    for key, value in (("plays", table.plays), *(("digits", each) for each in digits)):
+        if value < 0:
+            raise UserError(f"{where}: {key}={value} must be 0 at least")
     refuse_twice(f"{where}, row", row_labels(table))
     refuse_twice(f"{where}, column", printed)
     check_places(where, (column.patch for column in table.columns))
