@@ -89,6 +89,8 @@ def parsed_frame(
     lacking = [name for name in (label, task, *(features or ())) if name not in frame]
     if lacking:
         raise UserError(f"no column {lacking[0]!r}; there are {some([*map(str, frame)])}")
+    if twice := repeated(features or ()):
+        raise UserError(f"column {twice[0]!r} is twice among the features; name it once")
     said = [name for name in features or () if name in (label, task)]
     if said:
         raise UserError(f"column {said[0]!r} is the label or the task; leave it out of features")

@@ -49,8 +49,8 @@ def run(
 
     sets = [word for word in overrides if word.startswith("dataset=")]
     rest = [word for word in overrides if word not in sets]
-    data = dict.fromkeys(name for word in sets for name in listed_names(word.partition("=")[2]))
-    found = compare(None, [*data] or None, *rest, against=against or None, also=also, metric=metric)
+    data = [name for word in sets for name in listed_names(word.partition("=")[2])]
+    found = compare(None, data or None, *rest, against=against or None, also=also, metric=metric)
     print_json(found.as_json()) if as_json else found.show()
     if to is not None:
         paths = found.write(to)
