@@ -63,8 +63,8 @@ class View:
         """Return the table as plain text, at full width."""
         file = io.StringIO()
         self._print(file, WIDEST)
-        lines = [line.rstrip() for line in file.getvalue().splitlines()]
-        return "\n".join([*filter(None, [self.title]), *lines, *self.notes]).strip("\n")
+        lines = [file.getvalue().rstrip("\n"), *self.notes]
+        return "\n".join([*filter(None, [self.title]), *lines]).strip("\n")
 
     def html(self) -> str:
         """Return the table as HTML, as a notebook shows it."""
@@ -102,7 +102,9 @@ class View:
         if needed > limit:
             table = self._grid(kept, wraps=True)
         console.width = limit
-        console.print(table)
+        with console.capture() as drawn:
+            console.print(table)
+        print("\n".join(line.rstrip() for line in drawn.get().splitlines()), file=file)
         if left_out := [head.strip() for head in self.heads if head not in kept]:
             names = ", ".join(dict.fromkeys(left_out))
             console.print(Text(f"not shown here: {names}"))
