@@ -14,6 +14,7 @@ import pandas as pd
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
 from omtl.experiment.composition import note_on_networks, overrides_in
+from omtl.experiment.specs import network_label
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util.errors import UserError
@@ -117,7 +118,7 @@ class Run(Runs):
 def run_label(record: Mapping[str, Any]) -> str:
     """Return the label of a run's learner, with its network."""
     config = record["config"]
-    network = f" ({config['network']['name']})" if config["algorithm"]["networked"] else ""
+    network = f" ({network_label(config['network'])})" if config["algorithm"]["networked"] else ""
     return f"{config['algorithm']['label']}{network}, {config['dataset']['label']}"
 
 

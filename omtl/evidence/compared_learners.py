@@ -32,7 +32,7 @@ from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import options, resolve_jobs
 from omtl.experiment.playing import lacking_methods, learner_class, protocol_module
 from omtl.experiment.selection import as_played
-from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec
+from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, network_label
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
@@ -175,7 +175,8 @@ def labels_apart(labels: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def learner_label(experiment: Experiment) -> str:
     """Return what a learner is called: by its name, and that of its network if it has one."""
-    network = f" ({experiment.network.name})" if experiment.network else ""
+    used = experiment.network
+    network = f" ({network_label(used.as_mapping())})" if used else ""
     return experiment.algorithm.label + network
 
 

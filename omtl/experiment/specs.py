@@ -18,6 +18,7 @@ from omtl.experiment.schema import (
     Frozen,
     read_file,
     refuse_other_name,
+    thawed,
     typed_mapping,
 )
 from omtl.util.errors import UserError, repeated
@@ -312,6 +313,12 @@ class NetworkSpec(Spec):
         """Refuse a number of nodes that no network has."""
         if self.n_nodes is not None:
             refuse_unfit("n_nodes", self.n_nodes, POSITIVE)
+
+
+def network_label(network: Mapping[str, Any]) -> str:
+    """Return what the network of a config is called: by its name, unless its edges are others."""
+    edges = load_option("network", network["name"])["edges"]
+    return network["name"] if thawed(network["edges"]) == thawed(edges) else "the given network"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from omtl.evidence.compared_learners import curves_of, seen_by_all
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
+from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import SCHEMAS
@@ -141,8 +142,7 @@ def line(record: Mapping[str, Any]) -> str:
     config, params = record["config"], record["params"]
     network = ""
     if config["algorithm"]["networked"]:
-        given = config["network"]["edges"] is not None
-        network = f" on {'the given network' if given else config['network']['name']}"
+        network = f" on {network_label(config['network'])}"
     numbers = []
     for name in distinct(record["metrics"]):
         metric = record["metrics"][name]
