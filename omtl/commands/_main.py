@@ -7,14 +7,14 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NoReturn
 
 import omtl.commands
-from omtl.commands._options import Option, flag
+from omtl.commands._options import flag
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.signals import ended
@@ -37,35 +37,17 @@ EXTRAS = {
 
 DEBUG = flag("debug", "show the traceback of an error")
 
-OF_THE_PARSER = (
-    *("version", "completion", "command", "run", "words", "commands"),
-    *("debug", "dry_run"),
-)
-"""What the parser notes besides the values of a command's options."""
-
 SHELLS = ("bash", "zsh", "tcsh")
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that reports a mistake in one line, and lists commands by what they are for.
 
-    Its options are added when it is used: of a command line, those of one command.
+    It parses one command line. `package` has the commands, unless it is of a single one.
     """
 
-    options: Sequence[Option] = ()
+    package: ModuleType | None = None
     given: frozenset[str] = frozenset()
-
-    def parse_known_args(self, *args: Any, **more: Any) -> Any:
-        """Add the options, and parse."""
-        self.fill()
-        self.given = frozenset()
-        return super().parse_known_args(*args, **more)
-
-    def fill(self) -> None:
-        """Add the options, unless that was done."""
-        options, self.options = self.options, ()
-        for names, settings in options:
-            self.add_argument(*names, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to read more, and exit."""
@@ -73,16 +55,16 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help, with commands in their groups."""
-        if (package := self.get_default("commands")) is None:
+        if self.package is None:
             return super().format_help()
-        found = {module.__name__.rpartition(".")[2]: module for module in command_modules(package)}
-        above = getattr(package, "GROUP", "")
+        above = getattr(self.package, "GROUP", "")
         lines = [f"usage: {self.prog} COMMAND ...", "", str(self.description)]
         for group in GROUPS:
-            named = {n: one for n, one in found.items() if group == getattr(one, "GROUP", above)}
+            found = command_modules(self.package).items()
+            named = [(name, one) for name, one in found if group == getattr(one, "GROUP", above)]
             if named:
                 lines += ["", f"{group}:"]
-                lines += [f"  {name:12}{what_it_does(one)}" for name, one in named.items()]
+                lines += [f"  {name:12}{what_it_does(one)}" for name, one in named]
         more = f"\n`{self.prog} COMMAND --help` shows options and examples"
         if self.prog == PROGRAM:
             more += f"; `{PROGRAM} --version` the version"
@@ -130,8 +112,7 @@ class Completion(argparse.Action):
 
         known, waiting = known_names(), [parser]
         while waiting:
-            (one := waiting.pop()).fill()
-            for action in one._actions:
+            for action in waiting.pop()._actions:
                 if isinstance(action, argparse._SubParsersAction):
                     waiting += action.choices.values()
                 elif action.choices is None and action.dest in known:
@@ -140,11 +121,14 @@ class Completion(argparse.Action):
         raise SystemExit(DONE)
 
 
-def command_modules(package: ModuleType) -> Iterator[ModuleType]:
-    """Yield the modules of a package's commands."""
-    for found in sorted(iter_modules(package.__path__), key=lambda found: found.name):
-        if not found.name.startswith("_"):
-            yield import_module(f"{package.__name__}.{found.name}")
+def command_modules(package: ModuleType) -> dict[str, ModuleType]:
+    """Return the modules of a package's commands by name, sorted."""
+    names = sorted(found.name for found in iter_modules(package.__path__))
+    return {
+        name: import_module(f"{package.__name__}.{name}")
+        for name in names
+        if not name.startswith("_")
+    }
 
 
 def what_it_does(module: ModuleType) -> str:
@@ -158,6 +142,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog=PROGRAM,
         description="Reproduce papers on online multi-task learning, and compare your own method.",
+        argument_default=argparse.SUPPRESS,
     )
     top.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
     top.add_argument(
@@ -168,12 +153,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_commands(above: Parser, package: ModuleType) -> None:
-    above.set_defaults(commands=package)
-    commands = above.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=Parser
-    )
-    for module in command_modules(package):
-        name = module.__name__.rpartition(".")[2]
+    above.package = package
+    commands = above.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    for name, module in command_modules(package).items():
         about = str(module.__doc__).partition("\n")[0]
         command = commands.add_parser(name, help=what_it_does(module), description=about)
         if not hasattr(module, "run"):
@@ -182,8 +164,9 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
         command.epilog = "\n".join(["examples:", *examples])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        command.options = (*getattr(module, "OPTIONS", ()), DEBUG)
-        command.set_defaults(run=module.run, words=command.prog, commands=None)
+        for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
+            command.add_argument(*names, **settings)
+        command.set_defaults(run=module.run, words=command.prog)
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -196,26 +179,20 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def _ended(options: argparse.Namespace) -> int:
-    """Run a command with the values of its options; return the exit status."""
-    given = {name: one for name, one in vars(options).items() if name not in OF_THE_PARSER}
-    return options.run(**given) or DONE
-
-
-def _ended_dry(options: argparse.Namespace) -> int:
+def _planned(run: Callable[..., int | None], given: dict[str, Any]) -> int | None:
     """Run a command that only plans; print what it would compute."""
     from omtl.compute.progress import DryRunPlan
     from omtl.util.screen import say
 
     try:
-        return _ended(options)
+        return run(**given)
     except DryRunPlan as plan:
-        table, seconds = getattr(options, "table", ""), None
+        table, seconds = given.get("table", ""), None
         if table:
             from omtl.tables.published_results import seconds_per_unit
 
             seconds = seconds_per_unit(table)
-        named = table or getattr(options, "figure", "")
+        named = table or given.get("figure", "")
         say(f"{named}: {plan.summary(seconds)}".removeprefix(": "))
         return DONE
 
@@ -242,23 +219,23 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
         # Units run in parallel; BLAS threads would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         user_folder.find()
-        options = parse_options(arguments)
-        if options.debug:
+        given = vars(parse_options(arguments))
+        run, words = given.pop("run"), given.pop("words")
+        if given.pop("debug"):
             debug()
-        is_dry = getattr(options, "dry_run", False)
+        is_dry = given.pop("dry_run", False)
         if is_dry:
             os.environ["OMTL_DRY_RUN"] = "1"
         refuse_missing()
         try:
-            return _ended_dry(options) if is_dry else _ended(options)
+            return (_planned(run, given) if is_dry else run(**given)) or DONE
         except ModuleNotFoundError as fault:
             lacking = str(fault.name)
             if lacking.startswith("omtl"):
                 raise
             extra = next((extra for extra, names in EXTRAS.items() if lacking in names), "harness")
             raise UserError(
-                f"{options.words} needs {lacking}, which is not installed: "
-                f"pip install 'omtl[{extra}]'"
+                f"{words} needs {lacking}, which is not installed: pip install 'omtl[{extra}]'"
             ) from fault
 
     return ended(command, exits)
