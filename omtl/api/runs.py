@@ -13,7 +13,7 @@ import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
 from omtl.api.plots import draw_curves
-from omtl.experiment.composition import note_on_networks, overrides_in
+from omtl.experiment.composition import each_swept, note_on_networks, overrides_in
 from omtl.experiment.specs import network_label
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
@@ -222,7 +222,7 @@ def sweep(
         raise UserError(f"{none[0]}=[] has no value to sweep")
     if "dataset" in several:
         several["dataset"] = data_sets_of(several["dataset"])
-    typed = [values_of(word) for word in overrides]
+    typed = [each_swept(found) or [str(found.input_line)] for found in overrides_in(overrides)]
     pairs = [word.partition("=") for part in typed for word in part]
     typed_names = [value for name, _, value in pairs if name == "algorithm"]
     learners = [algorithm_of(one) for one in (*several.get("algorithm", ()), *typed_names)]
@@ -247,14 +247,6 @@ def _tell_of_networks(
     words = [*overrides, *([f"network={named}"] if named else [])]
     if note := note_on_networks(overrides_in(words), learners):
         print(f"omtl: {note}", file=sys.stderr)
-
-
-def values_of(word: str) -> list[str]:
-    """Return an override for each of the values that it sweeps."""
-    (found,) = overrides_in([word]) if "=" in word else (None,)
-    if found is None or not found.is_sweep_override():
-        return [word]
-    return [f"{found.get_key_element()}={value}" for value in found.sweep_string_iterator()]
 
 
 def _attempted(words: list[str], chosen: dict[str, Any], grid: Grid | None) -> dict[str, Any]:

@@ -23,9 +23,8 @@ from omtl.api.given import with_known_name
 from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
 from omtl.experiment.composition import (
-    FAULTS,
     ComposedRun,
-    mistake,
+    in_one_sentence,
     note_on_networks,
     parsed,
     spelt_out,
@@ -36,7 +35,6 @@ from omtl.util.files import cannot_write
 from omtl.util.paths import CONF, home_folder
 from omtl.util.signals import ended
 from omtl.util.status import DONE, FAILED
-from omtl.util.user_folder import refuse_missing
 
 LOG = logging.getLogger("omtl")
 
@@ -104,30 +102,24 @@ def run_hydra(arguments: Sequence[str]) -> int:
     """
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # so that errors arrive here, reported briefly
     SWEEPS.clear()
-
-    def handed_over() -> int:
-        refuse_missing()
-        given = list(arguments)
-        if not {"--shell-completion", "--hydra-help"} & set(given):
-            given = spelt_out(list(map(with_known_name, given)))
-            words = [w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))]
-            if note := note_on_networks(parsed(words)):
-                print(f"omtl: {note}", file=sys.stderr)
-        sys.argv = ["omtl run", *given]
-        try:  # Hydra's output folder
-            (home_folder() / "runs").mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise cannot_write(home_folder() / "runs", fault) from fault
+    given = list(arguments)
+    if not {"--shell-completion", "--hydra-help"} & set(given):
+        given = spelt_out(list(map(with_known_name, given)))
+        words = [w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))]
+        if note := note_on_networks(parsed(words)):
+            print(f"omtl: {note}", file=sys.stderr)
+    sys.argv = ["omtl run", *given]
+    try:  # Hydra's output folder
+        (home_folder() / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise cannot_write(home_folder() / "runs", fault) from fault
+    with in_one_sentence():
         try:
             _job()
-        except FAULTS as fault:
-            raise mistake(fault) from fault
         except UserError:
             if not SWEEPS:
                 raise
-        return _tell_sweep(*SWEEPS[0]) if SWEEPS else DONE
-
-    return ended(handed_over)
+    return _tell_sweep(*SWEEPS[0]) if SWEEPS else DONE
 
 
 def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:

@@ -83,8 +83,14 @@ def closed_environment() -> Iterator[None]:
         OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
 
 
-FAULTS = (HydraException, OmegaConfBaseException, yaml.YAMLError)
-"""The errors that Hydra raises for a wrong override or config."""
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Report what Hydra raises for a wrong override or config as a `UserError`."""
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException, yaml.YAMLError) as fault:
+        raise UserError(" ".join(str(fault).split())) from fault
+
 
 GROUPS = ("algorithm", "dataset", "protocol", "network", "reading", "selection", "parallel")
 """The groups of an experiment."""
@@ -100,17 +106,10 @@ READING_OR_DATA = ("reading=", "reading.", "dataset=")
 """Beginnings of the overrides that determine which answers are given."""
 
 
-def mistake(fault: Exception) -> UserError:
-    """Return what is wrong with an override, in one sentence."""
-    return UserError(" ".join(str(fault).split()))
-
-
+@in_one_sentence()
 def overrides_in(words: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra parses them; raise UserError if it cannot."""
-    try:
-        return OverridesParser.create().parse_overrides(overrides=list(words))
-    except HydraException as fault:
-        raise mistake(fault) from fault
+    return OverridesParser.create().parse_overrides(overrides=list(words))
 
 
 def spelt_out(words: Sequence[str]) -> list[str]:
@@ -299,7 +298,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         if override.is_delete():
             choose("value of a run", override.key_or_group.partition(".")[0], known)
     store_readings(readings_of(overrides))
-    ComposedRun.of(_composed([word for override in found for word in _first(override)]))
+    ComposedRun.of(_composed([word for override in found for word in each_swept(override)[:1]]))
     return found
 
 
@@ -332,14 +331,13 @@ def note_on_networks(
     return note
 
 
-def _first(override: Override) -> list[str]:
-    """Return an override with the first of the values that it sweeps; none for a glob of them."""
+def each_swept(override: Override) -> list[str]:
+    """Return an override for each value that it sweeps; none for a glob or an interval of them."""
     if not override.is_sweep_override():
         return [str(override.input_line)]
     if isinstance(override.value(), Glob) or override.is_interval_sweep():
         return []
-    before = str(override.input_line).partition("=")[0]
-    return [f"{before}={next(override.sweep_string_iterator())}"]
+    return [f"{override.get_key_element()}={one}" for one in override.sweep_string_iterator()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,20 +369,16 @@ class ComposedRun:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:
         """Return the run of a config as plain values; raise UserError if one is wrong."""
-        for name in GROUPS:
-            if name not in content:
-                raise UserError(f"an experiment needs {name}; leave ~{name} out")
+        if lacking := [name for name in GROUPS if name not in content]:
+            raise UserError(f"an experiment needs {lacking[0]}; leave ~{lacking[0]} out")
         return typed_mapping(cls, content, "the config")
 
     @staticmethod
     def of(config: DictConfig) -> ComposedRun:
         """Return the run of a config that Hydra composed; raise UserError if it makes none."""
-        try:
-            with closed_environment():
-                content = _container(config, resolve=True, throw_on_missing=True)
-            return ComposedRun.read(content)
-        except OmegaConfBaseException as fault:
-            raise mistake(fault) from fault
+        with in_one_sentence(), closed_environment():
+            content = _container(config, resolve=True, throw_on_missing=True)
+        return ComposedRun.read(content)
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the config, as plain values."""
@@ -427,8 +421,5 @@ def composed(overrides: Sequence[str]) -> ComposedRun:
 
 def _composed(overrides: Sequence[str]) -> DictConfig:
     """Return Hydra's composition, with errors reported as ours."""
-    try:
-        with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-            return compose("config", overrides=list(overrides))
-    except FAULTS as fault:
-        raise mistake(fault) from fault
+    with in_one_sentence(), initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+        return compose("config", overrides=list(overrides))
