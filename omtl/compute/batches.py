@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
-from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
+from omtl.compute.own_process import LostProcess, call_apart
 from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.unit import Result, Unit
 from omtl.util.compile_cache import is_compiling
@@ -109,12 +109,7 @@ def compute_batch(
     ends: Ends = {}
     is_limited = seconds is not None or mib is not None
     for unit in units:
-        if is_limited and not CAN_ISOLATE:
-            ends[unit.key] = Failure(
-                f"{unit.name}: parallel.unit_seconds and unit_mib do not work on this system; "
-                "leave them out"
-            )
-        elif CAN_ISOLATE and (apart or is_limited or unit.is_own):
+        if apart or is_limited or unit.is_own:
             try:
                 ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
             except LostProcess as fault:
@@ -149,7 +144,7 @@ def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
     the other process would load them as long, or if there is no memory for one.
     """
     kind = kind_of(unit)
-    if CAN_ISOLATE and kind not in _BEGUN and is_compiling():
+    if kind not in _BEGUN and is_compiling():
         started = time.monotonic()
         with suppress(Exception):  # which occurs again, and is described
             load_prepared(unit.dataset, unit.seed, unit.draw, is_reduced=not unit.foreign)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
-from omtl.compute.own_process import CAN_ISOLATE, LostProcess, call_apart
+from omtl.compute.own_process import LostProcess, call_apart
 from omtl.experiment.config import number_of_jobs
 from omtl.util.errors import UserError, WriteError
 
@@ -42,16 +42,15 @@ def attempt(job: Job) -> JobOutcome:
         return JobOutcome(job.what, job.function(*job.arguments))
     except WriteError:
         raise
-    except UserError as fault:
-        return JobOutcome(job.what, None, str(fault))
     except Exception as fault:  # one failure must not affect other jobs
-        return JobOutcome(job.what, None, f"{type(fault).__name__}: {fault}")
+        kind = "" if isinstance(fault, UserError) else f"{type(fault).__name__}: "
+        return JobOutcome(job.what, None, f"{kind}{fault}")
 
 
 def attempt_apart(job: Job) -> JobOutcome:
     """Run a job in this thread's process, if the system has them; WriteError as in `attempt`."""
     try:
-        return call_apart(attempt, job) if CAN_ISOLATE else attempt(job)
+        return call_apart(attempt, job)
     except LostProcess as fault:
         return JobOutcome(
             job.what, None, f"{fault}; provide more memory or use fewer jobs, then run it again"

@@ -162,7 +162,15 @@ _local = threading.local()
 def call_apart(
     function: Callable[..., Any], *given: Any, seconds: float | None = None, mib: int | None = None
 ) -> Any:
-    """Call a function in the process that this thread keeps; `LostProcess` as in `Apart.ask`."""
+    """Call a function in the process that this thread keeps; `LostProcess` as in `Apart.ask`.
+
+    Where there are no processes with limits, it is called here, and refused if it has any.
+    """
+    if not CAN_ISOLATE:
+        if (seconds, mib) != (None, None):
+            limits = "parallel.unit_seconds and unit_mib"
+            raise LostProcess(f"{limits} do not work on this system; leave them out")
+        return function(*given)
     kind = os.getpid(), mib, os.environ.get(VARIABLE)
     if getattr(_local, "kind", None) != kind or _local.process.is_lost():
         _local.kind, _local.process = kind, Apart(mib)

@@ -21,7 +21,6 @@ from itertools import islice
 from multiprocessing.pool import ThreadPool
 from typing import Any, ClassVar
 
-from omtl.compute.own_process import CAN_ISOLATE
 from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.util.errors import UserError
@@ -51,13 +50,15 @@ class Workers:
 
     Parameters
     ----------
-    count : int
-        How many there are, as far as is known.
+    address : str
+        Of a cluster's scheduler; empty for workers on this machine.
+    jobs : int
+        How many workers are wanted at least.
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = self.backlog = count
-        self._pool = ThreadPool(count)
+    def __init__(self, address: str, jobs: int) -> None:  # noqa: ARG002
+        self.count = self.backlog = jobs
+        self._pool = ThreadPool(jobs)
 
     def submit(self, task: Task) -> Future[Any]:
         """Let a worker call a function."""
@@ -99,27 +100,15 @@ class Workers:
 class LastingThreads(Workers):
     """Threads that wait for further runs, because each keeps a process of its own."""
 
-    def __init__(self, address: str, jobs: int) -> None:  # noqa: ARG002
-        super().__init__(jobs)
-        atexit.register(self._pool.terminate)
-
     def end(self, is_early: bool) -> None:
-        """Let the threads at work end, and their processes with them."""
+        """Let the threads at work end if that is early, and their processes with them."""
         if is_early:
             super().end(is_early)
             lasting_workers.cache_clear()
 
 
 class Cluster(Workers):
-    """Workers that may be on other machines.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler; empty for workers on this machine.
-    jobs : int
-        How many workers are wanted at least.
-    """
+    """Workers that may be on other machines."""
 
     name: ClassVar[str]
 
@@ -268,13 +257,13 @@ def knock(address: str) -> None:
     socket.create_connection((host, int(port)), ANSWER).close()
 
 
-LASTING: dict[str, Callable[[str, int], Workers]] = {
+ENGINES: dict[str, type[Workers]] = {
+    "sequential": Workers,
+    "threading": Workers,
     PROCESSES: LastingThreads,
     "dask": Dask,
     "ray": Ray,
 }
-
-BACKENDS = ["sequential", "threading", *LASTING]
 
 
 @lru_cache
@@ -287,7 +276,7 @@ def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers
         If the engine is not installed, or its cluster does not answer or cannot start.
     """
     try:
-        return LASTING[name](address, jobs)
+        return ENGINES[name](address, jobs)
     except ImportError as fault:
         raise UserError(
             f"parallel={name} needs a package that is not installed ({fault}); install it with: "
@@ -311,9 +300,10 @@ def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
     UserError
         If the engine is unknown or not installed, or its cluster cannot be reached.
     """
-    name, jobs = choose("parallel.backend", parallel["backend"], BACKENDS), number_of_jobs(parallel)
-    if name not in LASTING or (name == PROCESSES and not CAN_ISOLATE):
-        return Workers(min(jobs, most))
-    workers = lasting_workers(name, str(parallel.get("address") or ""), jobs, os.getpid())
+    name = choose("parallel.backend", parallel["backend"], list(ENGINES))
+    address, jobs = str(parallel.get("address") or ""), number_of_jobs(parallel)
+    if ENGINES[name] is Workers:
+        return Workers("", min(jobs, most))
+    workers = lasting_workers(name, address, jobs, os.getpid())
     workers.look()
     return workers

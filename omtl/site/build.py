@@ -7,14 +7,13 @@ import os
 import shutil
 from importlib.metadata import version
 from multiprocessing.pool import ThreadPool
-from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from omtl.compute.own_process import CAN_ISOLATE, call_apart
+from omtl.compute.own_process import call_apart
 from omtl.evidence.comparisons import number_text
 from omtl.site import audits
 from omtl.site.board import board_content
@@ -143,7 +142,7 @@ def as_data(name: str, content: Any) -> str:
 def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[str, Any]]:
     """Return what all pages share, the pages, and what the script reads, by name."""
     with ThreadPool(1) as beside:  # the board takes as long as a third of the tables
-        board = beside.apply_async(call_apart if CAN_ISOLATE else call, (board_content, sources))
+        board = beside.apply_async(call_apart, (board_content, sources))
         tables = [table_page(name, sources) for name in sources.tables if sources.runs[name]]
         figures = [
             figure_page(name, sources) for name in sources.figures if len(sources.drawn[name])
