@@ -9,13 +9,10 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, Override
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
@@ -49,21 +46,12 @@ from omtl.experiment.specs import (
 from omtl.experiment.unit import Experiment
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, home_folder
-from omtl.util.providers import extensions
+from omtl.util.providers import providers
 
 OmegaConf.register_new_resolver("omtl_home", lambda: str(home_folder()), replace=True)
-
-
-class ExtensionPath(SearchPathPlugin):
-    """Lets Hydra find the configs of extensions."""
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Append their folders."""
-        for each in extensions():
-            search_path.append(each.name, each.conf.as_uri())
-
-
-Plugins.instance().register(ExtensionPath)
+OmegaConf.register_new_resolver(
+    "omtl_added", lambda: [str(each.conf) for each in providers()[1:]], replace=True
+)
 
 
 @contextmanager
