@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 MOST = 100_000
 """The largest count that an option takes; of more repeats, planning alone takes minutes."""
 
 
-class Option(NamedTuple):
-    """An argument of a command, as `argparse.ArgumentParser.add_argument` takes it."""
-
-    names: tuple[str, ...]
-    settings: Mapping[str, Any]
+Option = tuple[tuple[str, ...], Mapping[str, Any]]
+"""An argument of a command: names and settings, as `add_argument` of argparse takes them."""
 
 
 def option(*names: str, **settings: Any) -> Option:
     """Return an argument of a command."""
     if settings.get("nargs") == "*":
         settings.setdefault("default", ())  # without one, argparse calls it required
-    return Option(names, settings)
+    return names, settings
 
 
 def flag(name: str, text: str, **settings: Any) -> Option:
@@ -104,6 +101,9 @@ SELECTION = option(
 )
 REQUEST = (READING, REPEATS, SEED, SELECTION)
 """Which numbers of a table or figure are wanted (`omtl.api.requests.RequestOptions`)."""
+
+AUTO_REQUEST = (READING, AUTO_REPEATS, SEED, SELECTION)
+"""The same of a table, which by default has as many repeats as each verdict needs."""
 
 PARALLEL = (
     option("--jobs", type=positive, help="number of workers; default: one per core"),

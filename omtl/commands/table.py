@@ -6,13 +6,10 @@ from typing import Any
 
 from omtl.commands._options import (
     ALL,
-    AUTO_REPEATS,
+    AUTO_REQUEST,
     DRY_RUN,
     ONE_DRAW,
     PARALLEL,
-    READING,
-    SEED,
-    SELECTION,
     TIMES,
     flag,
     option,
@@ -33,7 +30,7 @@ OPTIONS = (
         "--cell",
         help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
     ),
-    *(READING, AUTO_REPEATS, SEED, SELECTION, *PARALLEL),
+    *(*AUTO_REQUEST, *PARALLEL),
     option(
         "--search", help="how large grids are narrowed, in conf/search; default: the table's own"
     ),

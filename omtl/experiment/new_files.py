@@ -5,12 +5,16 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, CONF
+
+LONGEST = 100
+"""The longest name, in letters: file systems limit the names of files."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Of each kind, the files for the project's checkout, for a user's own folder and for both, where
@@ -38,6 +42,13 @@ def make_files(kind: str, name: str, folder: Path) -> list[Path]:
     UserError
         If the name is invalid, or a file already exists; nothing is written then.
     """
+    if len(name) > LONGEST:
+        raise UserError(f"a name of {len(name)} letters is too long; use at most {LONGEST}")
+    if kind == "learner" and name.isidentifier() and _is_installed(name, folder):
+        raise UserError(
+            f"{name!r} is the name of an installed Python module, which a file {name}.py would "
+            "hide; use another name"
+        )
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise UserError(
             f"{name!r} cannot be a name; use lower-case letters, digits and underscores, "
@@ -62,6 +73,17 @@ def make_files(kind: str, name: str, folder: Path) -> list[Path]:
     for path, text in contents.items():
         write_whole(path, text)
     return list(contents)
+
+
+def _is_installed(name: str, folder: Path) -> bool:
+    """Whether there is a module outside a folder that a file of a learner there would hide.
+
+    Units are named by the hash of their code, packages included: with an own ``numpy.py``, no
+    stored unit would be found again, and ``omtl store prune`` would remove them all.
+    """
+    module = find_spec(name)
+    inside = module and module.origin and Path(module.origin).is_relative_to(folder)
+    return module is not None and not inside
 
 
 def _places(kind: str, name: str, in_checkout: bool) -> Iterator[tuple[str, Path]]:
