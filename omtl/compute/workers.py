@@ -100,6 +100,10 @@ class Workers:
 class LastingThreads(Workers):
     """Threads that wait for further runs, because each keeps a process of its own."""
 
+    def __init__(self, address: str, jobs: int) -> None:
+        super().__init__(address, jobs)
+        atexit.register(self._pool.terminate)
+
     def end(self, is_early: bool) -> None:
         """Let the threads at work end if that is early, and their processes with them."""
         if is_early:
