@@ -387,8 +387,7 @@ class ComposedRun:
 
 
 def _container(config: DictConfig, **how: Any) -> dict[str, Any]:
-    content = OmegaConf.to_container(config, **how)
-    assert isinstance(content, dict)
+    content: Any = OmegaConf.to_container(config, **how)
     return {str(key): value for key, value in content.items()}
 
 
