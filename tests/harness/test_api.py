@@ -302,7 +302,7 @@ def test_what_cannot_be_used_is_refused(frame: pd.DataFrame) -> None:
         (lambda: omtl.run("pm", one, "dataset.normalise=unit"), "given as an object, my_data"),
         (lambda: omtl.compare("pa", one, dataset="mhc"), "dataset is given twice"),
         (lambda: omtl.compare("coml", "random_walk", only=["pa"]), "nothing reads 'only'"),
-        (lambda: omtl.sweep("pa", one, "algorithm=pm"), "algorithm is given twice"),
+        (lambda: omtl.sweep("pa", one, "seed=interval(1,2)"), "is a sweep; name one value"),
         (lambda: omtl.compare("pa", one, against=["pm"], metric="auc"), "use .*protocol=heldout"),
         (lambda: omtl.compare("pa", [one, other], against=["pm"]), "two .* called my_data"),
         (lambda: omtl.compare("pa", ["mhc", "MHC"], against=["pm"]), "two .* called mhc"),
