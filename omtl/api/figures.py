@@ -120,10 +120,12 @@ class Figure(DisplayedResult):
     def write(self, folder: Path | None = None) -> list[Path]:
         """Write its svg, csv and claims, as ``omtl figure`` does; return the paths.
 
-        The same numbers give the same bytes. They go to ``results/`` unless there is a folder.
+        The same numbers give the same bytes. They go to ``results/`` unless there is a folder;
+        where units failed, to ``results/partial``.
         """
         of, description = self.planned, self.planned.description
-        folder = folder or folder_for(self.request.is_full(description), "figures")
+        full = self.request.is_full(description) and not self.outcome.failed
+        folder = folder or folder_for(full, "figures")
         contents: dict[str, str | bytes] = {
             **render(self.draw, of.id),
             "csv": as_csv(fold(figure_rows(of, self.panels, self.selection), FOLDED)),

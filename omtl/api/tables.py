@@ -221,10 +221,11 @@ class Table(DisplayedResult):
     def write(self) -> list[Path]:
         """Write the table's files to ``results/``, as ``omtl table`` does; return the paths.
 
-        Times in ``results/`` stay unless the request replaces them.
+        Times in ``results/`` stay unless the request replaces them. Where units failed, nothing in
+        ``results/`` is replaced: the files go to ``results/partial``.
         """
         request, cells, layout, claims = self.request, self.cells, self.layout, self.claims
-        is_published = request.is_published(self.description)
+        is_published = request.is_published(self.description) and not self.outcome.failed
         if is_published and not request.times:
             cells = with_published_times(cells, request)
             if cells is not self.cells:

@@ -143,8 +143,12 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
     for module in (tables, hindsight_gap):
         monkeypatch.setattr(module, "planned", small)
+
+    def described(kind: str, name: str) -> Any:
+        return description if name == "dom-table1" else describe(kind, name)
+
     for place in (plan, hindsight_gap, cells):
-        monkeypatch.setattr(place, "describe", lambda kind, _: {"table": description}[kind])
+        monkeypatch.setattr(place, "describe", described)
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", tmp_path)
     return tmp_path

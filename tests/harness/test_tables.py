@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +17,14 @@ from small_tables import BASELINES, filled_store, small_table
 from omtl.api import tables
 from omtl.api.comparisons import Comparison, panel_letters
 from omtl.commands._main import main
+from omtl.compute.engine import Failure
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
 from omtl.evidence.ranks import rank
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
-from omtl.tables import plan, published_results
+from omtl.tables import published_results
 from omtl.tables.cells import as_rows, planned
 from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
 from omtl.tables.plan import describe
@@ -78,8 +80,12 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(
         tables, "planned", lambda _name, request: both.assign(reading=request.reading)
     )
-    monkeypatch.setattr(plan, "describe", lambda _kind, _name: description)
-    monkeypatch.setattr("omtl.tables.cells.describe", lambda _kind, _name: description)
+
+    def described(kind: str, name: str) -> Any:
+        return description if name == "dom-table1" else describe(kind, name)
+
+    for place in ("omtl.tables.plan.describe", "omtl.tables.cells.describe"):
+        monkeypatch.setattr(place, described)
     results = tmp_path / "results"
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", results)
     monkeypatch.setattr(published_results, "results_to_read", lambda: results)
@@ -108,6 +114,15 @@ def test_made_twice_a_table_is_the_same_bytes(here: Path, tmp_path: Path) -> Non
     was = pd.DataFrame(run.rows)
     assert was["metric"].tolist() == ["error", "seconds"] * 2
     assert (was["ours_mean"].astype(float) > 0.0).sum() >= 2
+
+
+def test_a_run_with_failed_units_replaces_no_published_results(here: Path, store: Store) -> None:
+    before = made(here, store)
+    done = tables.played_table("dom-table1", Request(parallel=SERIAL, store=store))
+    done.outcome.failed["unit"] = Failure("no such data", missing_data=True)
+    paths = done.write()
+    assert {path.parent for path in paths} == {here / "partial"}
+    assert made(here, store) == before
 
 
 def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> None:
