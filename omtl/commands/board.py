@@ -72,12 +72,11 @@ def _refuse_ignored(given: dict[str, Any]) -> None:
     """Report options that have no effect together with others."""
     from omtl.compute.progress import is_dry
 
-    why, ignored = "", [*PLAYED]
     if given["from_results"]:
-        why, ignored = "--from-results only ranks numbers", [*ignored, "to", "verify", "submit"]
+        why, ignored = "--from-results only ranks numbers", [*PLAYED, "to", "verify", "submit"]
     elif given["verify"] is not None:
         why = "--verify only replays a submission"
-        ignored += ["board", "to", "learners", "data", "submit"]
+        ignored = [*PLAYED, "board", "to", "learners", "data", "submit"]
     elif given["submit"] is not None:
         why, ignored = "--submit plays one learner", ["learners", "times"]
     else:
