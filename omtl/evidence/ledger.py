@@ -11,9 +11,8 @@ outcome.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -243,52 +242,44 @@ APART = (SUBSTITUTE, TIMING, MISSING)
 
 COMPARED = tuple(verdict for verdict in VERDICTS if verdict not in APART)
 
+DECIDED = (HOLDS, FAILS, UNDECIDED)
+"""Outcomes of claims, in the scoreboard's order."""
+
 AGREEMENT = ("floor", "ceiling", "of the way", "rows in order")
 """Heads of the columns with a table's agreement."""
 
 
-class TableStanding(NamedTuple):
-    """How a table stands under a reading: cells by verdict, claims by outcome, its agreement."""
-
-    table: str
-    reading: str
-    verdicts: pd.Series
-    claims: pd.DataFrame
-    agreement: list[str]
-
-    @property
-    def n_compared(self) -> int:
-        """The number of cells that are compared with print."""
-        return int(self.verdicts[[*COMPARED]].sum())
+def made_rows(results: Path, end: str) -> pd.DataFrame:
+    """Return the rows of a kind of file, of all tables that were made."""
+    paths = {name: results / "reproduced" / f"{name}.{end}" for name in descriptions("table")}
+    made = [read_csv(path).assign(table=name) for name, path in paths.items() if path.exists()]
+    return pd.concat([pd.DataFrame(columns=["table"]), *made])
 
 
-def table_standings(results: Path) -> Iterator[TableStanding]:
-    """Yield how each table that was made stands under each reading, in their order."""
-    folder = results / "reproduced"
-    for name in descriptions("table"):
-        paths = [folder / f"{name}.{end}" for end in ("csv", "claims.csv", "agreement.csv")]
-        if not paths[0].exists():
-            continue
-        cells, claims = map(read_csv, paths[:2])
-        agreement = read_csv(paths[2]) if paths[2].exists() else pd.DataFrame({"reading": []})
-        for reading in OF_TABLES:
-            verdicts = cells.loc[cells["reading"] == reading, "verdict"].value_counts()
-            rows = agreement[agreement["reading"] == reading].to_dict("records")
-            yield TableStanding(
-                *(name, reading, verdicts.reindex(VERDICTS, fill_value=0)),
-                claims[claims["reading"] == reading],
-                _agreement(rows[0]) if rows else ["–"] * len(AGREEMENT),
-            )
+def table_standings(results: Path) -> pd.DataFrame:
+    """Return how each table that was made stands under each reading, in their order.
 
-
-def _agreement(row: dict[Any, str]) -> list[str]:
-    """Return floor, ceiling, the way between them that ours have gone, and the order of rows."""
-    return [
-        f"{float(row['floor']):.1f} of {row['floor_cells']}",
-        f"{float(row['ceiling']):.1f}",
-        f"{float(row['reached']):.0%}" if row["reached"] else "–",
-        f"{row['in_order']} of {row['pairs']}",
+    By table and reading, it has the number of cells with each verdict, and of those ``compared``
+    with print; the number of claims with each outcome; and the columns `AGREEMENT`.
+    """
+    cells, claims = made_rows(results, "csv"), made_rows(results, "claims.csv")
+    counts = [
+        pd.crosstab([rows["table"], rows["reading"]], rows[what])
+        for rows, what in ((cells, "verdict"), (claims, "outcome"))
     ]
+    run = ["table", "reading"]
+    runs = pd.MultiIndex.from_product([cells["table"].unique(), OF_TABLES], names=run)
+    found = pd.concat(counts, axis="columns").reindex(index=runs, columns=[*VERDICTS, *DECIDED])
+    found = found.fillna(0).astype(int).assign(compared=lambda all_: all_[[*COMPARED]].sum(axis=1))
+    of = made_rows(results, "agreement.csv").set_index(run)
+    bounds = of[["floor", "ceiling"]].astype(float).map("{:.1f}".format)
+    texts = [
+        bounds["floor"] + " of " + of["floor_cells"],
+        bounds["ceiling"],
+        of["reached"].map(lambda share: f"{float(share):.0%}" if share else "–"),
+        of["in_order"] + " of " + of["pairs"],
+    ]
+    return found.join(pd.concat(texts, axis="columns", keys=AGREEMENT)).fillna("–")
 
 
 def overview(results: Path = RESULTS) -> str:
@@ -303,17 +294,19 @@ def overview(results: Path = RESULTS) -> str:
     results : Path
         The folder of results.
     """
-    apart = {one.id for paper in papers_with_claims() for one in claims_of(paper) if stand_ins(one)}
+    standing, claims = table_standings(results), made_rows(results, "claims.csv")
+    papers = papers_with_claims()
+    apart = [one.id for paper in papers for one in claims_of(paper) if stand_ins(one)]
+    on_stand_ins = claims[(claims["reading"] == CLOSEST) & claims["claim"].isin(apart)]
+    n_apart = on_stand_ins["table"].value_counts()
+    within = standing[[MATCH, NEAR]].sum(axis=1).astype(str).where(standing["compared"] > 0, "–")
     rows = []
-    for name, under in groupby(table_standings(results), key=lambda one: one.table):
-        each = [*under]
-        within = [str(one.verdicts[[MATCH, NEAR]].sum()) if one.n_compared else "–" for one in each]
-        closest = each[-1]
-        n_apart = closest.claims["claim"].isin(apart).sum()
-        holding = f"{(closest.claims['outcome'] == HOLDS).sum()} of {len(closest.claims)}"
-        holding += f" ({n_apart} on stand-in data)" if n_apart else ""
+    for name, one in standing.xs(CLOSEST, level=1).iterrows():
+        holding = f"{one[HOLDS]} of {one[[*DECIDED]].sum()}"
+        holding += f" ({n_apart[name]} on stand-in data)" if name in n_apart else ""
         link = f"[{name}](results/reproduced/{name}.md)"
-        rows.append([link, str(closest.n_compared or "–"), *within, *closest.agreement, holding])
+        compared = str(one["compared"] or "–")
+        rows.append([link, compared, *within[name], *one[[*AGREEMENT]], holding])
     names = [reading.replace("_", " ") for reading in OF_TABLES]
     heads = ["table", "cells compared", *names, *AGREEMENT, "claims that hold"]
     return "\n".join(markdown_table(heads, rows)) + "\n"
@@ -327,22 +320,12 @@ def scoreboard(results: Path = RESULTS) -> str:
     results : Path
         The folder of results.
     """
-    rows = []
-    for one in table_standings(results):
-        if not one.verdicts.any():
-            continue
-        address = f"results/reproduced/{by_reading(one.table, one.reading)}.md"
-        others = [f"{one.verdicts[v]} {v}" for v in APART if one.verdicts[v]]
-        outcomes = one.claims["outcome"].value_counts()
-        rows.append(
-            [
-                *(f"[{one.table}]({address})", one.reading.replace("_", " ")),
-                *(str(one.verdicts[v]) for v in COMPARED),
-                *one.agreement,
-                ", ".join(others) or "–",
-                ", ".join(str(outcomes.get(o, 0)) for o in (HOLDS, FAILS, UNDECIDED)),
-            ]
-        )
+    standing, rows = table_standings(results), []
+    for (name, reading), one in standing[standing[[*VERDICTS]].any(axis=1)].iterrows():
+        link = f"[{name}](results/reproduced/{by_reading(name, reading)}.md)"
+        shown = [link, reading.replace("_", " "), *map(str, one[[*COMPARED]]), *one[[*AGREEMENT]]]
+        others = ", ".join(f"{one[verdict]} {verdict}" for verdict in APART if one[verdict])
+        rows.append([*shown, others or "–", ", ".join(map(str, one[[*DECIDED]]))])
     heads = ["table", "reading", *COMPARED, *AGREEMENT, "not compared"]
     return "\n".join(markdown_table([*heads, "claims: hold, fail, undecided"], rows)) + "\n"
 
