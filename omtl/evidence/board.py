@@ -37,18 +37,36 @@ DIGITS = 10
 POINTS = 20
 """Of a kept learning curve."""
 
-CELLS = (
-    *("dataset", "algorithm", "label", "points", "mean", "std"),
-    *("values", "chosen", "edge", "ties", "stream", "learner", "why", "curve"),
-)
-"""Columns of ``results/board/cells.csv``.
 
-`values` are the numbers of the repeats, `chosen` the points of the grid with which they ended.
-`edge` and `ties` are shares of all choices (`audit_choices`).
-`stream` is a hash of what was played (`stream_of`), `learner` one of the learner's options and code
-(`code_of_learner`). `curve` has the mean cumulative error rates at the examples that ``seen`` of
-``data.csv`` counts. The file has the ``bytes`` of a state besides.
-"""
+@dataclass(frozen=True, kw_only=True)
+class BoardCell:
+    """A row of ``results/board/cells.csv``, and of a submission.
+
+    `values` are the numbers of the repeats, `chosen` the points of the grid with which they ended.
+    `edge` and `ties` are shares of all choices (`audit_choices`). `stream` is a hash of what was
+    played (`stream_of`), `learner` one of the learner's options and code (`code_of_learner`).
+    `curve` has the mean cumulative error rates at the examples that ``seen`` of ``data.csv``
+    counts. The file has the ``bytes`` of a state besides.
+    """
+
+    dataset: str
+    algorithm: str
+    label: str
+    points: int
+    mean: float | None
+    std: float | None
+    values: str
+    chosen: str
+    edge: float | None
+    ties: float | None
+    stream: str
+    learner: str
+    why: str
+    curve: str
+
+
+CELLS = tuple(BoardCell.__annotations__)
+"""Columns of ``results/board/cells.csv`` (`BoardCell`)."""
 
 SECONDS = "seconds"
 """The column that is kept apart, in ``times.csv``."""
@@ -60,7 +78,7 @@ LOSS, LEAST_LOSS = "hinge_loss", "least_loss"
 """Columns of a board that gives regret: the hinge loss per hundred examples of a cell, and that of
 the best fixed weights of each task on its data set; the regret is what lies between."""
 
-TEXTS = ("values", "chosen", "stream", "why", "curve")
+TEXTS = tuple(name for name, kind in BoardCell.__annotations__.items() if kind == "str")
 """Columns that are empty where there is nothing to say."""
 
 
@@ -465,5 +483,4 @@ def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict
 
 def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a file."""
-    texts = dict.fromkeys((*TEXTS, "learner"), str)
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(TEXTS, ""))
+    return pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str)).fillna(dict.fromkeys(TEXTS, ""))

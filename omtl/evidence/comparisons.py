@@ -238,13 +238,3 @@ def beside(values: np.ndarray, others: np.ndarray, lower_is_better: bool) -> dic
     found["outcome"] = standing(found["low"], found["high"], lower_is_better)
     named = ("low", "high", "n_repeats", "outcome")
     return {"ratio": found["mean"]} | {name: found[name] for name in named}
-
-
-def number_text(number: float, form: str = ".4g") -> str:
-    """Return a number as text, to four digits or in another format; empty if there is none."""
-    return "" if np.isnan(number) else format(number, form)
-
-
-def as_text(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows as they are written: numbers to four digits, and nothing where there is none."""
-    return rows.map(lambda value: number_text(value) if isinstance(value, float) else str(value))

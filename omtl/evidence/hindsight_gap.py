@@ -18,20 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES, number_text
+from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES
 from omtl.experiment.descriptions import READINGS, TableDescription
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import planned, with_columns
+from omtl.tables.cells import as_text, planned, with_columns
 from omtl.tables.plan import describe, descriptions
+from omtl.tables.published_results import write_rows
 from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.scoring import played
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 OF_A_MARGIN = ("own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
@@ -152,16 +152,14 @@ def pick_row(rows: pd.DataFrame, sign: float, seed: int) -> BestRow:
     return BestRow(rows.index[which[0]], rows.iloc[which[0]].tolist(), best)
 
 
-def ends_of(means: np.ndarray, n_repeats: int) -> tuple[str, str, str]:
+def ends_of(means: np.ndarray, n_repeats: int) -> tuple[float, float, float]:
     """Return the mean of all repeats with the percentile interval of the resamples' means.
 
     There is no interval of fewer repeats than `FEWEST`.
     """
-    if n_repeats < FEWEST:
-        return f"{means[0]:.4f}", "", ""
     tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(means[1:], [tail, 1.0 - tail])
-    return f"{means[0]:.4f}", number_text(float(low)), number_text(float(high))
+    low, high = np.quantile(means[1:], [tail, 1.0 - tail]) if n_repeats >= FEWEST else (np.nan,) * 2
+    return means[0], low, high
 
 
 def numbers_by(rules: Sequence[str], name: str, reading: Reading, request: Request) -> pd.DataFrame:
@@ -222,24 +220,22 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     found = []
     for i, (dataset, task) in enumerate(places.index.tolist()):
         n = best["own"].values[i].size
-        row: dict[str, str] = {
-            "table": name,
-            "dataset": dataset,
-            "task": task,
-            "metric": asked.metric,
-        }
-        row |= {"reading": reading.name, "n_repeats": str(n), "selection": rules[0]}
-        row |= {"repeats_are_of": places.iloc[i].repeats_are_of, "honest_selection": rules[1]}
+        row: dict[str, Any] = {"dataset": dataset, "task": task, "n_repeats": str(n)}
+        row["repeats_are_of"] = places.iloc[i].repeats_are_of
+        row["fixed_by_reading"] = "; ".join(fixed_by(reading, dataset))
         for kind, pair in pairs.items():
-            picked = [(one.algorithm, f"{one.values[i].mean():.4f}") for one in pair]
+            picked = [(one.algorithm, one.values[i].mean()) for one in pair]
             said = *chain(*picked), *ends_of(sign * gain[kind][:, i], pair[0].values[i].size)
-            row |= {f"{kind}{what}": text for what, text in zip(OF_A_MARGIN, said, strict=True)}
-        row["baseline"] = row.pop("baseline_rival", "")
-        row["baseline_mean"] = row.pop("baseline_rival_mean", "")
+            row |= {f"{kind}{what}": one for what, one in zip(OF_A_MARGIN, said, strict=True)}
         lost = ends_of(sign * (gain[""] - gain["honest_"])[:, i], n)
-        row |= {f"from_hindsight{end}": text for end, text in zip(ENDS, lost, strict=True)}
-        found.append({**row, "fixed_by_reading": "; ".join(fixed_by(reading, dataset))})
-    return pd.DataFrame(found).reindex(columns=COLUMNS, fill_value="")
+        found.append(row | {f"from_hindsight{end}": x for end, x in zip(ENDS, lost, strict=True)})
+    about = {"table": name, "metric": asked.metric, "reading": reading.name}
+    about |= {"selection": rules[0], "honest_selection": rules[1]}
+    named = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
+    rows = pd.DataFrame(found).assign(**about).rename(columns=named)
+    floats = rows.select_dtypes("float")
+    forms = {name: ".4g" if name.endswith(("low", "high")) else ".4f" for name in floats}
+    return as_text(rows, forms).reindex(columns=COLUMNS, fill_value="")
 
 
 def sentence(row: Mapping[Any, str]) -> str:
@@ -293,12 +289,5 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
             f"`omtl table TABLE --selection {NO_HINDSIGHT}` for each first"
         )
     sentences = [sentence(row) for row in rows.to_dict("records")]
-    if path.exists():
-        earlier = read_csv(path).reindex(columns=rows.columns, fill_value="")
-        of_run = ["table", "reading"]
-        made = earlier.set_index(of_run).index.isin(rows.set_index(of_run).index)
-        rows = pd.concat([rows, earlier[~made]])
-    order = {reading: i for i, reading in enumerate(READINGS)}
-    rows = rows.sort_values("reading", key=lambda names: names.map(order), kind="stable")
-    write_csv(path, rows.sort_values("table", kind="stable"))
+    write_rows(path, rows, of=["table", "reading"])
     return sentences, [path]

@@ -27,10 +27,10 @@ from omtl.evidence.claims import (
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file, paper_files
-from omtl.experiment.descriptions import CLOSEST, OF_TABLES, READINGS, by_reading
+from omtl.experiment.descriptions import CLOSEST, OF_TABLES, READINGS, SEARCHED, by_reading
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.cells import each_cell
-from omtl.tables.placebo_test import placebo_rows
+from omtl.tables.placebo_test import recorded_placebos
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
@@ -340,8 +340,9 @@ def placebos(results: Path = RESULTS) -> str:
     """
     lines = []
     for name in descriptions("table"):
-        whole = {row["reading"]: row for row in placebo_rows(name, results)}  # all columns are last
-        for reading, row in whole.items():
+        for reading in SEARCHED:
+            if (row := recorded_placebos(name, reading, results)) is None:
+                continue
             halves = (row["searched_half"], row["held_out_half"])
             lines.append(
                 [

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import scipy  # which loads `scipy.stats` when it is used, as that takes half a second
 
-from omtl.evidence.comparisons import CONFIDENCE, number_text
+from omtl.evidence.comparisons import CONFIDENCE
 from omtl.figures.pictures import SMALL, render
 from omtl.measures.metrics import METRICS, Metric
-from omtl.tables.cells import ALL_TASKS
+from omtl.tables.cells import ALL_TASKS, number_text
 from omtl.tables.verdict import OURS
 from omtl.util.result_files import write_all
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from omtl.evidence.claims import Numbers, decided_by, judge_claims
 from omtl.evidence.comparisons import (
-    as_text,
     beside,
     bootstrap_interval,
     correct_family,
@@ -22,7 +21,7 @@ from omtl.experiment.readings import Reading
 from omtl.figures.numbers import show_figure
 from omtl.figures.plan import as_chosen, plan_figure
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import each_cell, planned
+from omtl.tables.cells import as_text, each_cell, planned
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import (
     folder_for,

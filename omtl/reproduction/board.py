@@ -21,11 +21,12 @@ from omtl.evidence.board import (
     data_facts,
     read_cells,
 )
-from omtl.evidence.comparisons import REGION, number_text
+from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
 from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
+from omtl.tables.cells import number_text
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read

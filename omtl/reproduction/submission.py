@@ -20,7 +20,7 @@ import pandas as pd
 
 from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
-from omtl.evidence.board import SECONDS, BoardPlan, as_cells, board_cells, of_values
+from omtl.evidence.board import SECONDS, BoardCell, BoardPlan, as_cells, board_cells, of_values
 from omtl.experiment.config import option_files, options
 from omtl.experiment.schema import choose, read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec
@@ -43,26 +43,6 @@ LONGEST_LABEL = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellOfSubmission:
-    """A row of ``results/board/cells.csv`` (`omtl.evidence.board.CELLS`)."""
-
-    dataset: str
-    algorithm: str
-    label: str
-    points: int
-    mean: float | None
-    std: float | None
-    values: str
-    chosen: str
-    edge: float | None
-    ties: float | None
-    stream: str
-    learner: str
-    why: str
-    curve: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Submission:
     """What `submit` writes; the only keys and types that are read."""
 
@@ -73,7 +53,7 @@ class Submission:
     repeats: int | None
     seed: int
     files: Mapping[str, str]
-    cells: tuple[CellOfSubmission, ...]
+    cells: tuple[BoardCell, ...]
     environment: Mapping[str, Any]
     verification: tuple[str, ...]
     sha256: str
@@ -99,7 +79,7 @@ class Submission:
                 _check_numbers(cell, board.n_repeats(cell.dataset), metric)
 
 
-def _check_numbers(cell: CellOfSubmission, n_repeats: int, metric: Metric) -> None:
+def _check_numbers(cell: BoardCell, n_repeats: int, metric: Metric) -> None:
     """Refuse numbers of a cell that are too few or too many, or outside the metric's range."""
     for name in OF_REPEATS:
         if (n := len(getattr(cell, name).split())) != n_repeats:

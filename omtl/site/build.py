@@ -14,7 +14,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from omtl.compute.own_process import call_apart
-from omtl.evidence.comparisons import number_text
 from omtl.site import audits
 from omtl.site.board import board_content
 from omtl.site.catalogue import data_sets, learners, papers, totals
@@ -22,6 +21,7 @@ from omtl.site.figures import figure_page
 from omtl.site.sources import Sources, comment_of, shown_value
 from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
 from omtl.site.text import code, slug
+from omtl.tables.cells import number_text
 from omtl.tables.layout import LEGEND_OF_SURE, MARKS, mark_of
 from omtl.tables.published_results import SHOWN_OF_TABLES, SHOWN_READINGS
 from omtl.util.errors import UserError

@@ -20,7 +20,7 @@ import scipy  # which loads `scipy.special` when it is used: that takes a quarte
 
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import ALL_TASKS, each_cell, first_cell
+from omtl.tables.cells import ALL_TASKS, as_text, each_cell, first_cell
 from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
 from omtl.tables.verdict import CLOSE, JUDGED
 from omtl.util.seeds import generator
@@ -110,13 +110,9 @@ def agreement_sentence(found: Mapping[str, float]) -> str:
 
 def agreement_rows(cells: pd.DataFrame, found: Mapping[str, float] | None) -> pd.DataFrame:
     """Return the row of ``results/reproduced/<id>.agreement.csv``, if cells are compared."""
-    digits = {"floor": 3, "ceiling": 3, "reached": 3}
-    texts = {
-        name: "" if np.isnan(number) else f"{number:.{digits.get(name, 0)}f}"
-        for name, number in (found or {}).items()
-    }
-    rows = cells[OF_A_RUN].head(len(texts) and 1).assign(**texts)
-    return rows.reindex(columns=[*OF_A_RUN, *AGREEMENT])
+    rows = cells[OF_A_RUN].head(1 if found else 0).assign(**(found or {}))
+    forms = dict.fromkeys(AGREEMENT, ".0f") | dict.fromkeys(("floor", "ceiling", "reached"), ".3f")
+    return as_text(rows.reindex(columns=[*OF_A_RUN, *AGREEMENT]), forms)
 
 
 def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
@@ -232,14 +228,7 @@ def trend_sentences(cells: pd.DataFrame) -> list[str]:
 
 def trend_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.trends.csv``, as text."""
-    forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), "{:.4f}")
-    forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), "{:.4g}")
-    found = trends(cells)
-    texts = {
-        name: ["" if pd.isna(value) else form.format(value) for value in found[name].astype(float)]
-        for name, form in forms.items()
-    }
-    first = first_cell(cells)
-    run = {name: getattr(first, name) for name in OF_A_RUN}
-    rows = found.assign(**run, **texts)
-    return rows[[*OF_A_RUN, *TRENDS]].astype(str)
+    forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), ".4f")
+    forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), ".4g")
+    rows = trends(cells).assign(**cells[OF_A_RUN].iloc[0])
+    return as_text(rows, forms)[[*OF_A_RUN, *TRENDS]].astype(str)

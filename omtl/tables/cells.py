@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import namedtuple
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -264,6 +264,24 @@ OF_REPEATS = ["table", *PLACE, "reading", "seed"]
 """Columns that the repeats of a cell share."""
 
 
+def number_text(number: float, form: str = ".4g") -> str:
+    """Return a number as text, to four digits or in another format; empty if there is none."""
+    return "" if np.isnan(number) else format(number, form)
+
+
+def as_text(rows: pd.DataFrame, forms: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return rows with the numbers of some columns in a format, by default floats to four digits.
+
+    Missing numbers become empty.
+    """
+    forms = dict.fromkeys(rows.select_dtypes("float"), ".4g") if forms is None else forms
+    texts = {
+        name: rows[name].astype(float).map(partial(number_text, form=form)).astype(object)
+        for name, form in forms.items()
+    }
+    return rows.assign(**texts)
+
+
 def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of ``results/reproduced/<id>.csv``, as text with a fixed precision.
 
@@ -271,10 +289,7 @@ def as_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """
     was_run = cells["n_repeats"] > 0
     has_number = was_run & (cells["diverged"] == 0)
-    numbers = {
-        name: cells[name].map(lambda x: "" if pd.isna(x) else f"{x:.4f}").where(has_number, "")
-        for name in NUMBERS
-    }
+    numbers = as_text(cells[[*NUMBERS]].where(has_number), dict.fromkeys(NUMBERS, ".4f"))
     params = cells["params"].map(lambda chosen: json.dumps(chosen, sort_keys=True))
     rows = cells.assign(
         selection=[rule.name for rule in cells["rule"]],

@@ -214,17 +214,12 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     return path
 
 
-def placebo_rows(table: str, results: Path = RESULTS) -> list[dict[str, str]]:
-    """Return the rows of the placebo test of a table's search; none if it was not measured."""
-    return rows_in(results / "readings" / f"{table}.placebo.csv")
-
-
 def recorded_placebos(
     table: str, reading: str, results: Path = RESULTS
 ) -> Mapping[str, str] | None:
     """Return the row of a whole table in the placebo test of a reading; None without any."""
-    rows = [row for row in placebo_rows(table, results) if row["reading"] == reading]
-    return rows[-1] if rows else None
+    rows = rows_in(results / "readings" / f"{table}.placebo.csv")
+    return next((row for row in reversed(rows) if row["reading"] == reading), None)
 
 
 def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, Place, place_of
-from omtl.tables.plan import describe, descriptions, published
+from omtl.tables.plan import PUBLISHED, describe, descriptions, published
 from omtl.tables.verdict import unit_of
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, write_all
@@ -34,6 +34,9 @@ LEVEL = 0.01
 MEAN, SPREAD, MARK = "mean", "spread", "mark"
 """The part of a cell that a finding is about."""
 
+
+EXTENT = ("table", "check", "tested", "expected", "suspect_cells")
+"""Columns of ``proofread.checks.csv``."""
 
 Printed = dict[str, str]
 """A published cell: its place, mean and spread."""
@@ -246,13 +249,10 @@ def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Proofrea
     the others by an F test; Holm's correction is over the cells of the table.
     """
     cells = [cell for cell in cells if cell["std"] and METRICS[cell["metric"]].unit == "%"]
-    means = np.array([float(cell["mean"]) for cell in cells])
-    relative = np.array([float(cell["std"]) for cell in cells]) / np.sqrt(means * (100.0 - means))
-    column = np.array([f"{cell['dataset']} {cell['task']}" for cell in cells])
-    index = np.arange(len(cells))
-    share = np.array(
-        [relative[i] / np.median(relative[(column == column[i]) & (index != i)]) for i in index]
-    )
+    rows = pd.DataFrame(cells, columns=PUBLISHED).astype({"mean": float, "std": float})
+    relative = rows["std"] / np.sqrt(rows["mean"] * (100.0 - rows["mean"]))
+    columns = relative.groupby([rows["dataset"], rows["task"]])
+    share = relative / columns.transform(lambda all_: [all_.drop(i).median() for i in all_.index])
     df = asked.printed_repeats - 1
     chances = holm(scipy.special.fdtr(df, df, share**2))
     says = "the spread is {:.2f} times the median of the other rows of its column"
@@ -277,13 +277,11 @@ def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> ProofreadO
     bold = asked.print.bold
     if not bold:
         return ProofreadOutcome("0 columns", "", [])
-    sign = METRICS[asked.metric].sign
-    columns: dict[str, list[Printed]] = {}
-    for cell in cells:
-        if cell["metric"] == asked.metric:
-            columns.setdefault(cell["dataset"], []).append(cell)
-    found = []
-    for dataset, column in columns.items():
+    sign, found = METRICS[asked.metric].sign, []
+    own = [cell for cell in cells if cell["metric"] == asked.metric]
+    datasets = list(dict.fromkeys(cell["dataset"] for cell in own))
+    for dataset in datasets:
+        column = [cell for cell in own if cell["dataset"] == dataset]
         best = min(column, key=lambda cell: sign * float(cell["mean"]))
         marked = [cell for cell in column if cell["algorithm"] in bold.get(dataset, [])]
         better = f"{best['algorithm']} has {best['mean']}"
@@ -292,7 +290,7 @@ def wrong_marks(cells: Sequence[Printed], asked: TableDescription) -> ProofreadO
         if len(wrong) == len(marked):
             says = "the best of its column and not bold, though other columns have bold numbers"
             found.append(printed_finding(MARK, best, None, says))
-    return ProofreadOutcome(f"{len(columns)} columns", "", found)
+    return ProofreadOutcome(f"{len(datasets)} columns", "", found)
 
 
 CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], ProofreadOutcome]] = {
@@ -353,15 +351,16 @@ def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """
     tables = list(descriptions("table"))
-    cells, checks = [], []
-    for table in tables:
-        for check, outcome in proofread_outcomes(table).items():
-            place = {"table": table, "check": check}
-            cells += [{**place, **one} for one in outcome.findings]
-            counts = {"tested": outcome.tested, "expected": outcome.expected}
-            checks.append({**place, **counts, "suspect_cells": len(outcome.findings)})
-    names: dict[str, list[dict[str, Any]]]
-    names = {"proofread.csv": cells, "proofread.checks.csv": checks}
-    texts = {name: as_csv(pd.DataFrame(rows)) for name, rows in names.items()}
+    each = [(name, *one) for name in tables for one in proofread_outcomes(name).items()]
+    cells = [
+        {"table": table, "check": check, **one}
+        for table, check, outcome in each
+        for one in outcome.findings
+    ]
+    checks = [(table, check, of.tested, of.expected, len(of.findings)) for table, check, of in each]
+    texts = {
+        "proofread.csv": as_csv(pd.DataFrame(cells)),
+        "proofread.checks.csv": as_csv(pd.DataFrame(checks, columns=EXTENT)),
+    }
     sentences = [line for table in tables for line in proofread_sentences(table)]
     return sentences, write_all(results, texts)

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,18 +53,23 @@ def folder_for(full: bool, kind: str = "reproduced", apart: bool = False) -> Pat
     return RESULTS / "partial" / kind if apart else RESULTS / "partial"
 
 
-def write_rows(path: Path, rows: pd.DataFrame, reading: str = "") -> None:
+def write_rows(
+    path: Path, rows: pd.DataFrame, reading: str = "", of: Sequence[str] = ("reading",)
+) -> None:
     """Write rows to a CSV file, replacing those of the same reading; other rows are kept.
 
-    Those of `reading` are replaced even by none.
+    Those of `reading` are replaced even by none. In a file `of` several tables, which are sorted,
+    rows are replaced by those of the same table and reading.
     """
+    run = [*of]
     if path.exists():
-        earlier = read_csv(path)
-        earlier = earlier[~earlier["reading"].isin([reading, *rows["reading"]])]
-        rows = pd.concat([earlier.reindex(columns=rows.columns, fill_value=""), rows])
-    readings = dict.fromkeys([*READINGS, *sorted(set(rows["reading"]))])
-    rows = pd.concat([rows[rows["reading"] == name] for name in readings])
-    write_csv(path, rows)
+        earlier = read_csv(path).reindex(columns=rows.columns, fill_value="")
+        again = earlier.set_index(run).index.isin(rows.set_index(run).index)
+        rows = pd.concat([earlier[~again & (earlier["reading"] != reading)], rows])
+    order = [*READINGS, *sorted({*rows["reading"]} - {*READINGS})]
+    rank = {name: number for number, name in enumerate(order)}
+    ranks = rows[run].assign(reading=rows["reading"].map(rank)).reset_index(drop=True)
+    write_csv(path, rows.iloc[ranks.sort_values(run, kind="stable").index])
 
 
 GROUPS = ("algorithm", "dataset", "protocol", "network")
