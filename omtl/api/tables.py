@@ -373,8 +373,7 @@ def judge_again(table: str) -> list[Path]:
 
 
 def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:
-    request = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
-    cells = with_results(planned(run.table, request), run)
+    cells = with_results(planned(run.table, run.request), run)
     findings = [  # which only the units have
         line.removeprefix("- ")
         for line in run.text("md").splitlines()

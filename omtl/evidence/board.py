@@ -255,7 +255,8 @@ def of_values(values: np.ndarray) -> dict[str, float]:
 def of_results(
     board: BoardPlan, dataset: str, experiment: Experiment, results: Sequence[Result]
 ) -> dict[str, Any]:
-    """Return the columns of `CELLS` that follow from the results of repeats of a cell."""
+    """Return the columns that follow from the results of repeats of a cell."""
+    beside = board.config.get("beside", ())
     rule = board.composed(dataset).selection
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, board.config["metric"], rule)
@@ -267,6 +268,8 @@ def of_results(
         "values": " ".join(f"{value:.10g}" for value in values),
         "chosen": " ".join(map(str, chosen.tolist())),
         **audit_choices(results, experiment, rule),
+        **{name: numbers_at(results, chosen, name, rule).mean() for name in beside},
+        **({LOSS: hinge_loss(results, chosen, rule)} if LOSS in board.more else {}),
         "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
     }
 
@@ -339,13 +342,8 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
         else:
             rule = board.composed(dataset).selection
             row |= of_results(board, dataset, experiment, results)
-            chosen = np.array(row["chosen"].split(), dtype=int)
-            for name in board.config.get("beside", ()):
-                row[name] = numbers_at(results, chosen, name, rule).mean()
             if SENT in board.more:
                 row[SENT] = numbers_sent(board, units[0])
-            if LOSS in board.more:
-                row[LOSS] = hinge_loss(results, chosen, rule)
             row |= {
                 "stream": stream_of(units[0], results[0].facts["data_sha256"], rule),
                 SECONDS: min(result.facts["seconds"] for result in results),

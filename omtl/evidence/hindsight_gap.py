@@ -233,7 +233,7 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
     about |= {"selection": rules[0], "honest_selection": rules[1]}
     named = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
     rows = pd.DataFrame(found).assign(**about).rename(columns=named)
-    floats = rows.select_dtypes("float")
+    floats = map(str, rows.select_dtypes("float"))
     forms = {name: ".4g" if name.endswith(("low", "high")) else ".4f" for name in floats}
     return as_text(rows, forms).reindex(columns=COLUMNS, fill_value="")
 

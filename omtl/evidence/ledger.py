@@ -259,8 +259,8 @@ def made_rows(results: Path, end: str) -> pd.DataFrame:
 def table_standings(results: Path) -> pd.DataFrame:
     """Return how each table that was made stands under each reading, in their order.
 
-    By table and reading, it has the number of cells with each verdict, and of those ``compared``
-    with print; the number of claims with each outcome; and the columns `AGREEMENT`.
+    A row has the number of cells with each verdict, and of those ``compared`` with print; the
+    number of claims with each outcome; and the columns `AGREEMENT`.
     """
     cells, claims = made_rows(results, "csv"), made_rows(results, "claims.csv")
     counts = [
@@ -279,7 +279,8 @@ def table_standings(results: Path) -> pd.DataFrame:
         of["reached"].map(lambda share: f"{float(share):.0%}" if share else "–"),
         of["in_order"] + " of " + of["pairs"],
     ]
-    return found.join(pd.concat(texts, axis="columns", keys=AGREEMENT)).fillna("–")
+    agreement = pd.concat(texts, axis="columns", keys=AGREEMENT)
+    return found.join(agreement).fillna("–").reset_index()
 
 
 def overview(results: Path = RESULTS) -> str:
@@ -298,15 +299,15 @@ def overview(results: Path = RESULTS) -> str:
     papers = papers_with_claims()
     apart = [one.id for paper in papers for one in claims_of(paper) if stand_ins(one)]
     on_stand_ins = claims[(claims["reading"] == CLOSEST) & claims["claim"].isin(apart)]
-    n_apart = on_stand_ins["table"].value_counts()
-    within = standing[[MATCH, NEAR]].sum(axis=1).astype(str).where(standing["compared"] > 0, "–")
+    n_apart = on_stand_ins["table"].value_counts().to_dict()
     rows = []
-    for name, one in standing.xs(CLOSEST, level=1).iterrows():
+    for name, each in standing.groupby("table", sort=False):
+        within = each[[MATCH, NEAR]].sum(axis=1).astype(str).where(each["compared"] > 0, "–")
+        one = each.iloc[-1]  # the closest reading
         holding = f"{one[HOLDS]} of {one[[*DECIDED]].sum()}"
         holding += f" ({n_apart[name]} on stand-in data)" if name in n_apart else ""
-        link = f"[{name}](results/reproduced/{name}.md)"
-        compared = str(one["compared"] or "–")
-        rows.append([link, compared, *within[name], *one[[*AGREEMENT]], holding])
+        link, compared = f"[{name}](results/reproduced/{name}.md)", str(one["compared"] or "–")
+        rows.append([link, compared, *within, *one[[*AGREEMENT]], holding])
     names = [reading.replace("_", " ") for reading in OF_TABLES]
     heads = ["table", "cells compared", *names, *AGREEMENT, "claims that hold"]
     return "\n".join(markdown_table(heads, rows)) + "\n"
@@ -321,9 +322,10 @@ def scoreboard(results: Path = RESULTS) -> str:
         The folder of results.
     """
     standing, rows = table_standings(results), []
-    for (name, reading), one in standing[standing[[*VERDICTS]].any(axis=1)].iterrows():
-        link = f"[{name}](results/reproduced/{by_reading(name, reading)}.md)"
-        shown = [link, reading.replace("_", " "), *map(str, one[[*COMPARED]]), *one[[*AGREEMENT]]]
+    for _, one in standing[standing[[*VERDICTS]].any(axis=1)].iterrows():
+        address = f"results/reproduced/{by_reading(one['table'], one['reading'])}.md"
+        shown = [f"[{one['table']}]({address})", one["reading"].replace("_", " ")]
+        shown += map(str, one[[*COMPARED, *AGREEMENT]])
         others = ", ".join(f"{one[verdict]} {verdict}" for verdict in APART if one[verdict])
         rows.append([*shown, others or "–", ", ".join(map(str, one[[*DECIDED]]))])
     heads = ["table", "reading", *COMPARED, *AGREEMENT, "not compared"]

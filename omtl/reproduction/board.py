@@ -26,7 +26,7 @@ from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_
 from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
 from omtl.reproduction.submission import joined, submissions
-from omtl.tables.cells import number_text
+from omtl.tables.cells import as_text
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
@@ -111,27 +111,21 @@ class Board(DisplayedResult):
     @property
     def view(self) -> View:
         """The ranking, the best first."""
-        last = ["edge", "ties", "time"]
-        heads = ["", "learner", "Elo", "95% interval"]
         groups = [name for name in ("real", "synthetic") if self.ranking[name].notna().all()]
         more = [name for name in (*self.plan.more, REGRET) if name in self.ranking]
-        heads += [*groups, *more, "win", "tie", "loss", "data sets", "points", *last]
-        rows = []
-        for place, row in enumerate(self.ranking.to_dict("records"), start=1):
-            ratio = self.ratios.get(row["algorithm"])
-            rows.append(
-                [
-                    *(str(place), row["label"], f"{row['elo']:.0f}"),
-                    f"[{row['low']:.0f}, {row['high']:.0f}]",
-                    *(f"{row[name]:.0f}" for name in groups),
-                    *(number_text(row[name], ".4g") for name in more),
-                    *(f"{row[name]:.0%}" for name in ("win", "tie", "loss")),
-                    *(str(row["data_sets"]), str(row["points"])),
-                    f"{number_text(row['edge'], '.0%')} {row['grid']}".strip(),
-                    number_text(row["ties"], ".0%"),
-                    "" if ratio is None else f"{ratio:.2g}",
-                ]
-            )
+        forms = dict.fromkeys(("elo", "low", "high", *groups), ".0f") | dict.fromkeys(more, ".4g")
+        forms |= dict.fromkeys(("win", "tie", "loss", "edge", "ties"), ".0%") | {"time": ".2g"}
+        times, places = self.ranking["algorithm"].map(self.ratios), range(1, len(self.ranking) + 1)
+        shown = as_text(self.ranking.assign(time=times, place=places), forms)
+        shown["95% interval"] = "[" + shown["low"] + ", " + shown["high"] + "]"
+        shown["edge"] = (shown["edge"] + " " + shown["grid"]).str.strip()
+        columns = ["place", "label", "elo", "95% interval", *groups, *more, "win", "tie", "loss"]
+        columns += ["data_sets", "points", "edge", "ties", "time"]
+        named = {"place": "", "label": "learner", "elo": "Elo", "data_sets": "data sets"}
+        heads, rows = (
+            [named.get(name, name) for name in columns],
+            shown[columns].to_numpy().tolist(),
+        )
         spare = ["ties", "points", "time", "data sets", "edge"]
         notes = [EXPLAINED, *self.notes]
         return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)

@@ -46,7 +46,6 @@ from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import check_arrays
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
 from omtl.tables.published_results import PublishedRun, runs_of
-from omtl.tables.request import Request
 from omtl.tables.scoring import chosen_for, combined, numbers_at
 from omtl.tables.verdict import std_of
 from omtl.util import files, user_folder
@@ -185,12 +184,10 @@ def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]
 
 def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | None:
     """Return the numbers of the points that a search left, or None where there is no record."""
-    found = [
-        each["points"]
-        for each in rows_in(run.folder.parent / "search" / f"{run.stem}.points.csv")
-        if all(each[name] == row[name] for name in ("dataset", "algorithm", "reading"))
-    ]
-    return [int(number) for number in found[-1].split()] if found else None
+    for each in reversed(rows_in(run.folder.parent / "search" / f"{run.stem}.points.csv")):
+        if all(each[name] == row[name] for name in ("dataset", "algorithm", "reading")):
+            return [int(number) for number in each["points"].split()]
+    return None
 
 
 def check_cell(
@@ -224,8 +221,7 @@ def check_cell(
     published = run.repeats.get(place_of(row))
     if published is None or not run.meta:
         return ended(NOT_COMPARABLE, "the repeats beside the table")
-    asked = Request(run.reading, run.meta["repeats"], run.meta["seed"], run.selection or None)
-    cells = planned(run.table, asked)
+    cells = planned(run.table, run.request)
     there = dict(zip(places_in(cells), each_cell(cells), strict=True))
     if place_of(row) not in there:
         named = ", ".join(place_of(row))

@@ -24,7 +24,7 @@ from omtl.experiment.config import options, paper_file, paper_files
 from omtl.experiment.descriptions import BLIND, READINGS, SEARCHED, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
-from omtl.tables.cells import description_of, places_in, planned, with_columns
+from omtl.tables.cells import PLACE, description_of, planned
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
@@ -319,17 +319,15 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     numbers that may be a slip of the print.
     """
     of = description_of(cells)
-    suspect = suspects(of.id, MEAN)
-    in_order = pd.Series([place not in suspect for place in places_in(cells)], index=cells.index)
+    is_suspect = pd.MultiIndex.from_frame(cells[PLACE]).isin([*suspects(of.id, MEAN)])
     compared = cells[
         (cells["dataset"] == column)
         & ~cells["kind"].isin([OURS, TIMING])
         & ~cells["algorithm"].isin(of.searched_without)
-        & in_order
+        & ~is_suspect
     ]
     halving = SearchSpec.named("halving")  # large grids in full would make trials too dear
-    searches = [{"search": search or halving} for search in compared["search"]]
-    return with_columns(compared, searches)
+    return compared.assign(search=[search or halving for search in compared["search"]])
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:

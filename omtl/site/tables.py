@@ -26,7 +26,6 @@ from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
-from omtl.tables.request import Request
 from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
 from omtl.util.screen import plural
 
@@ -79,9 +78,7 @@ def cells_of(run: PublishedRun, of: TableDescription) -> pd.DataFrame:
     ``anchor`` is a cell's id on its page, ``place`` names its row and column, ``printed`` is the
     published number with all its digits, and ``command`` makes the cell alone.
     """
-    meta = run.meta
-    request = Request(run.reading, meta.get("repeats"), meta.get("seed", 0), run.selection or None)
-    cells = with_texts(with_results(planned(run.table, request), run), of)
+    cells = with_texts(with_results(planned(run.table, run.request), run), of)
     pairs = zip(each_cell(cells), cell_names_in(cells), strict=True)
     tasks = cells["task"].str.replace("task", ", task ").where(cells["task"] != ALL_TASKS, "")
     spread = cells["published_std"] != ""

@@ -231,4 +231,4 @@ def trend_rows(cells: pd.DataFrame) -> pd.DataFrame:
     forms = dict.fromkeys(("mean_share", "low", "high", "spread_ratio"), ".4f")
     forms |= dict.fromkeys(("p_sign", "p_t", "p_holm"), ".4g")
     rows = trends(cells).assign(**cells[OF_A_RUN].iloc[0])
-    return as_text(rows, forms)[[*OF_A_RUN, *TRENDS]].astype(str)
+    return as_text(rows[[*OF_A_RUN, *TRENDS]], forms)

@@ -270,16 +270,17 @@ def number_text(number: float, form: str = ".4g") -> str:
 
 
 def as_text(rows: pd.DataFrame, forms: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return rows with the numbers of some columns in a format, by default floats to four digits.
+    """Return rows as text, some columns in a format for numbers: by default floats to four digits.
 
     Missing numbers become empty.
     """
-    forms = dict.fromkeys(rows.select_dtypes("float"), ".4g") if forms is None else forms
-    texts = {
-        name: rows[name].astype(float).map(partial(number_text, form=form)).astype(object)
+    floats = map(str, rows.select_dtypes("float"))
+    forms = dict.fromkeys(floats, ".4g") if forms is None else forms
+    texts: Any = {
+        name: rows[name].astype(float).map(partial(number_text, form=form))
         for name, form in forms.items()
     }
-    return rows.assign(**texts)
+    return rows.assign(**texts).astype(str)
 
 
 def as_rows(cells: pd.DataFrame) -> pd.DataFrame:

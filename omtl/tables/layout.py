@@ -79,7 +79,8 @@ class TableLayout(NamedTuple):
     """A laid-out table: what every output format shows.
 
     The cells of its lines have their texts: ``shown_published`` and ``shown_ours``. Its `agreement`
-    with print, which is the first of the notes too, is None if no cell is compared.
+    with print, which is the first of the notes too, is None if no cell is compared. It
+    `has_suspects` if a published number is suspect in print.
     """
 
     title: str
@@ -88,15 +89,7 @@ class TableLayout(NamedTuple):
     lines: list[LayoutLine]
     notes: list[str]
     agreement: dict[str, float] | None
-
-    @property
-    def has_suspects(self) -> bool:
-        """Whether a published number is suspect in print."""
-        return any(
-            cell is not None and cell.shown_published.endswith(SUSPECT)
-            for line in self.lines
-            for cell in line.cells
-        )
+    has_suspects: bool
 
 
 def counts(cells: pd.DataFrame) -> str:
@@ -126,7 +119,9 @@ def lay_out(cells: pd.DataFrame, notes: list[str]) -> TableLayout:
     cells = with_texts(cells, of)
     heads = list(dict.fromkeys(cells["head"]))
     notes = notes if found is None else [agreement_sentence(found), *notes]
-    return TableLayout(of.title, subtitle_of(cells), heads, layout_lines(cells, of), notes, found)
+    marked = bool(cells["shown_published"].str.endswith(SUSPECT).any())
+    lines = layout_lines(cells, of)
+    return TableLayout(of.title, subtitle_of(cells), heads, lines, notes, found, marked)
 
 
 def with_texts(cells: pd.DataFrame, of: TableDescription) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -250,8 +250,8 @@ def small_spreads(cells: Sequence[Printed], asked: TableDescription) -> Proofrea
     """
     cells = [cell for cell in cells if cell["std"] and METRICS[cell["metric"]].unit == "%"]
     rows = pd.DataFrame(cells, columns=PUBLISHED).astype({"mean": float, "std": float})
-    relative = rows["std"] / np.sqrt(rows["mean"] * (100.0 - rows["mean"]))
-    columns = relative.groupby([rows["dataset"], rows["task"]])
+    relative: pd.Series = rows["std"] / np.sqrt(rows["mean"] * (100.0 - rows["mean"]))
+    columns: Any = relative.groupby([rows["dataset"], rows["task"]])
     share = relative / columns.transform(lambda all_: [all_.drop(i).median() for i in all_.index])
     df = asked.printed_repeats - 1
     chances = holm(scipy.special.fdtr(df, df, share**2))

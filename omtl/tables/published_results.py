@@ -258,6 +258,12 @@ class PublishedRun:
         """The table's file name, without reading and suffix."""
         return by_rule(self.table, self.selection, "")
 
+    @property
+    def request(self) -> Request:
+        """The request for it; without metadata, that of the table's own repeats and seed."""
+        repeats, seed = self.meta.get("repeats"), self.meta.get("seed", 0)
+        return Request(self.reading, repeats, seed, self.selection or None)
+
     def text(self, form: str) -> str:
         """Return the text of one of its files; empty if it does not exist."""
         return text_of(reading_file(self.folder, self.stem, self.reading, form))
