@@ -327,7 +327,8 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
         & ~is_suspect
     ]
     halving = SearchSpec.named("halving")  # large grids in full would make trials too dear
-    return compared.assign(search=[search or halving for search in compared["search"]])
+    searches: Any = [search or halving for search in compared["search"]]
+    return compared.assign(search=searches)
 
 
 def _try(table: str, column: str, answers: dict[str, str], request: Request) -> Trial:
