@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import Panel
+from omtl.experiment.descriptions import Panel, by_reading
 from omtl.figures.colours import colours_of
 from omtl.figures.panels import y_label_of
 from omtl.site.sources import Sources
 from omtl.site.text import plain, slug
-from omtl.tables.published_results import ordered, reading_file
+from omtl.tables.published_results import ordered
 
 Curve = dict[str, Any]
 """A line of a chart: its label, kind (``run``, ``theory`` or ``published``), x, y and, where it has
@@ -32,8 +32,8 @@ def figure_page(name: str, sources: Sources) -> dict[str, Any]:
         views.append(
             {
                 "name": reading,
-                "picture": reading_file(folder, name, reading, "svg"),
-                "csv": reading_file(folder, name, reading, "csv"),
+                "picture": folder / f"{by_reading(name, reading)}.svg",
+                "csv": folder / f"{by_reading(name, reading)}.csv",
                 "described": "; ".join(told),
                 "n_repeats": max(mine["n_repeats"], key=lambda n: int(n or 0)),
                 "selection": mine["selection"].iloc[0],

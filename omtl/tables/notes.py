@@ -18,9 +18,9 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, read_file
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
-from omtl.tables import placebo_test
 from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
+from omtl.tables.placebo_test import placebo_sentences
 from omtl.tables.plan import describe, known_readings, row_labels
 from omtl.tables.proofread import by_row, suspects
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
@@ -55,8 +55,9 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
     findings : sequence of str, optional
         What learners found about tasks, in place of what the cells have of it.
     """
-    of = description_of(cells)
+    of, asked = description_of(cells), first_cell(cells)
     here = set(places_in(cells))
+    placebos = placebo_sentences(of.id, asked.reading) if asked.selection == of.selection else []
     odd = [found for place, found in suspects(of.id).items() if place in here]
     return [
         *_reasons(cells),
@@ -68,7 +69,7 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
         *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
         *_conditional(cells),
         *_same_readings(cells, of),
-        *_placebo_test(cells, of),
+        *placebos,
     ]
 
 
@@ -248,16 +249,6 @@ def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
     others = [one for one in READINGS if one != name and {one, f"{of.paper}/{one}"} & set(there)]
     same = " and ".join(one for one in others if answers(one) == mine)
     return [f"reading — the answers for this table are also those of {same}"] if same else []
-
-
-def _placebo_test(cells: pd.DataFrame, of: TableDescription) -> Sequence[str]:
-    """Return the outcome of the placebo test of the closest reading, if that was measured."""
-    asked = first_cell(cells)
-    return (
-        placebo_test.placebo_sentences(of.id, asked.reading)
-        if asked.selection == of.selection
-        else []
-    )
 
 
 def why_of(cell: Any, of: TableDescription) -> str:

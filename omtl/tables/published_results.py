@@ -222,11 +222,6 @@ def ordered(readings: list[str]) -> list[str]:
     return [r for r in dict.fromkeys([*SHOWN_OF_TABLES, *readings]) if r in readings]
 
 
-def reading_file(folder: Path, name: str, reading: str, form: str) -> Path:
-    """Return the path of a reading's file; that of the closest reading carries no name."""
-    return folder / f"{by_reading(name, reading)}.{form}"
-
-
 @dataclass(frozen=True)
 class PublishedRun:
     """A run of a table whose results are in a folder: under a reading, with a selection rule.
@@ -266,7 +261,7 @@ class PublishedRun:
 
     def text(self, form: str) -> str:
         """Return the text of one of its files; empty if it does not exist."""
-        return text_of(reading_file(self.folder, self.stem, self.reading, form))
+        return text_of(self.folder / f"{by_reading(self.stem, self.reading)}.{form}")
 
     @cached_property
     def meta(self) -> dict[str, Any]:
