@@ -180,7 +180,7 @@ def learner_label(experiment: Experiment) -> str:
     return experiment.algorithm.label + network
 
 
-def why_unmeasured(result: Result, protocol: ProtocolSpec, metric: Metric) -> str:
+def advice_on_metric(result: Result, protocol: ProtocolSpec, metric: Metric) -> str:
     """Return that a protocol does not measure a metric, with those for such data that do."""
     has_targets = "absolute" in result.arrays
     kept = {
@@ -202,7 +202,7 @@ def _numbers(
 ) -> dict[str, Any]:
     """Return the numbers of a learner, or why it has none."""
     if not set(metric.needs) <= results[0].arrays.keys():
-        raise UserError(why_unmeasured(results[0], experiment.protocol, metric))
+        raise UserError(advice_on_metric(results[0], experiment.protocol, metric))
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
     if lost := sum(diverged_in(results, chosen)):
