@@ -239,9 +239,9 @@ class MultiTaskClassifier(StoredClassifier):
         try:
             row = x if x.dtype is FLOAT else x.astype(FLOAT)
             if node is None and row.strides == ADJACENT:
-                stream = self._stream
-                k = stream.number[task]
-                score = stream.one(row, stream.sign[y], k, k)
+                one, number, sign = self._stream.quick
+                k = number[task]
+                score = one(row, sign[y], k, k)
                 if score - score != 0.0:  # infinite or NaN
                     self._warn()
                 return score

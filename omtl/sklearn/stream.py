@@ -59,6 +59,7 @@ class TaskStream:
 
     one: Callable[..., float]
     one_ahead: Callable[..., float]
+    quick: tuple[Callable[..., float], dict[Hashable, int], dict[Any, float]]
 
     def __init__(
         self,
@@ -161,10 +162,12 @@ class TaskStream:
         """Offer compiled functions for one example at the node of its task, where there can be any.
 
         `one` is `Engine.one`; so is `one_ahead`, for scoring alone, if that leaves nothing to
-        restore. Examples for which there is no function are processed in batches.
+        restore. `quick` holds all that learning from an example looks up. Examples for which there
+        is no function are processed in batches.
         """
         if COMPILED and len(self.shape.mixing) == len(self.tasks) and self._engine.knows_norms():
             self.one = self._engine.one
+            self.quick = self.one, self.number, self.sign
             if not self.entry.drawn:
                 self.one_ahead = self.one
 
