@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, KeysView, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -233,9 +234,12 @@ def run_units(
     from omtl.experiment.playing import data_notes, forget_faults
 
     forget_faults()
-    for dataset in {unit.dataset.name: unit.dataset for unit in left.values()}.values():
-        played = (unit.algorithm for unit in left.values() if unit.dataset == dataset)
-        for note in data_notes(dataset, {one.name: one for one in played}.values()):
+    played: dict[str, list[Unit]] = defaultdict(list)
+    for unit in left.values():
+        played[unit.dataset.name].append(unit)
+    for units_of_set in played.values():
+        algorithms = {unit.algorithm.name: unit.algorithm for unit in units_of_set}
+        for note in data_notes(units_of_set[-1].dataset, algorithms.values()):
             _say_once(note)
     with (
         Progress(len(left), quiet, news=news and partial(news, seconds.keys())) as bar,
