@@ -10,7 +10,7 @@ from omtl.api.names import known_name
 from omtl.api.requests import ParallelOptions, parallel_for
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import options
-from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, refuse_unfit
+from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.util import user_folder

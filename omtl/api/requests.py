@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from omtl.api.names import known_name
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, options, resolve_jobs
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import CLOSEST
 from omtl.experiment.schema import choose
+from omtl.experiment.specs import ParallelSpec
 from omtl.tables.request import Request
 from omtl.util import user_folder
-from omtl.util.errors import UserError
 
 if TYPE_CHECKING:
     from typing import Literal, Unpack
@@ -80,20 +80,14 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
 
 def parallel_for(
     parallel: str = "threads", jobs: int | None = None, address: str | None = None
-) -> dict[str, Any]:
-    """Return the config of a parallel engine.
+) -> ParallelSpec:
+    """Return a parallel engine.
 
     Raises
     ------
     UserError
         If there is none, or it takes no address.
     """
-    found = load_option("parallel", parallel)
-    if address is not None:
-        if "address" not in found:
-            raise UserError(
-                f"--parallel {parallel} runs on this machine only, so it takes no --address; "
-                "use --parallel dask or ray"
-            )
-        found = {**found, "address": address}
-    return resolve_jobs(found, jobs)
+    given = {"parallel.*.jobs": jobs, "parallel.*.address": address}
+    typed = {key: value for key, value in given.items() if value is not None}
+    return ParallelSpec.named(parallel).patched(typed)

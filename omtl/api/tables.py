@@ -237,7 +237,7 @@ class Table(DisplayedResult):
             "units_reused": self.outcome.reused,
             "seconds": round(self.seconds, 3),
             "peak_mib": peak_mib(),
-            "parallel": dict(request.parallel),
+            "parallel": request.parallel.as_mapping(),
         }
         write_machine(cells, folder, self.outcome.seconds, last_run)
         if self.planned["search"].notna().any():

@@ -19,7 +19,7 @@ from typing import Any
 
 from omtl.compute.progress import DryRunPlan, Progress, is_dry
 from omtl.compute.store import Store, StoredRow
-from omtl.experiment.config import number_of_jobs
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError
 
@@ -103,7 +103,7 @@ def asked_to_stop() -> Iterator[threading.Event]:
 
 
 def _answers(
-    left: dict[str, Unit], store: Store, parallel: Mapping[str, Any], stop: threading.Event
+    left: dict[str, Unit], store: Store, parallel: ParallelSpec, stop: threading.Event
 ) -> Generator[tuple[dict[str, Result | Failure], float | None], None, None]:
     """Yield workers' answers and the time left; if a worker dies, another one computes its units.
 
@@ -114,10 +114,10 @@ def _answers(
     """
     # What computes is imported when it does: stored units do without.
     from omtl.compute.batches import Batches, compute_batch, this_process
-    from omtl.compute.workers import PROCESSES, open_workers
+    from omtl.compute.workers import open_workers
 
-    name = parallel["backend"]
-    how = (*(parallel.get(f"unit_{limit}") for limit in ("seconds", "mib")), name == PROCESSES)
+    name = parallel.backend
+    how = parallel.unit_seconds, parallel.unit_mib, name == "processes"
     attempts = 0
 
     def wanted(batch: list[Unit]) -> list[Unit]:
@@ -191,7 +191,7 @@ News = Callable[[KeysView[str]], str]
 def run_units(
     units: Sequence[Unit],
     store: Store,
-    parallel: Mapping[str, Any],
+    parallel: ParallelSpec,
     quiet: bool = False,
     news: News | None = None,
 ) -> Outcome:
@@ -203,9 +203,7 @@ def run_units(
         The required units; a unit requested twice is computed once.
     store : Store
         The store of results.
-    parallel : mapping
-        An option of ``conf/parallel``: its ``backend``, how many ``jobs`` (−1 for all cores), and
-        the ``address`` of a cluster.
+    parallel : ParallelSpec
     quiet : bool
         Whether to show no progress bar.
     news : callable, optional
@@ -227,7 +225,7 @@ def run_units(
     left = {key: unit for key, unit in wanted.items() if key not in seconds}
     if is_dry():
         each = fmean(seconds.values()) if seconds else None
-        raise DryRunPlan(len(wanted), len(left), each, number_of_jobs(parallel))
+        raise DryRunPlan(len(wanted), len(left), each, parallel.n_jobs)
     if not left:
         return outcome
     from omtl.compute.batches import one_thread

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
 from omtl.compute.own_process import LostProcess, call_apart
-from omtl.experiment.config import number_of_jobs
+from omtl.experiment.specs import ParallelSpec
 from omtl.util.errors import UserError, WriteError
 
 
@@ -57,17 +57,16 @@ def attempt_apart(job: Job) -> JobOutcome:
         )
 
 
-def run_jobs(jobs: Sequence[Job], parallel: Mapping[str, Any]) -> list[JobOutcome]:
+def run_jobs(jobs: Sequence[Job], parallel: ParallelSpec) -> list[JobOutcome]:
     """Run all jobs in as many local processes as the engine has jobs; return their outcomes.
 
     Parameters
     ----------
     jobs : sequence of Job
         Their functions must be in modules of the package.
-    parallel : mapping
-        An option of ``conf/parallel``.
+    parallel : ParallelSpec
     """
     if not jobs:
         return []
-    with ThreadPool(min(number_of_jobs(parallel), len(jobs))) as pool:
+    with ThreadPool(min(parallel.n_jobs, len(jobs))) as pool:
         return pool.map(attempt_apart, jobs, chunksize=1)

@@ -14,15 +14,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import lru_cache
 from itertools import islice
 from multiprocessing.pool import ThreadPool
 from typing import Any, ClassVar
 
-from omtl.experiment.config import number_of_jobs
-from omtl.experiment.schema import choose
+from omtl.experiment.specs import ParallelSpec
 from omtl.util.errors import UserError
 
 LOOPBACK = "127.0.0.1"
@@ -39,8 +38,6 @@ LOOK = 0.5
 
 ANSWER = 10.0
 """Seconds after which a cluster's head that does not answer is considered gone."""
-
-PROCESSES = "processes"
 
 Task = Callable[[], Any]
 
@@ -264,7 +261,7 @@ def knock(address: str) -> None:
 ENGINES: dict[str, type[Workers]] = {
     "sequential": Workers,
     "threading": Workers,
-    PROCESSES: LastingThreads,
+    "processes": LastingThreads,
     "dask": Dask,
     "ray": Ray,
 }
@@ -296,18 +293,17 @@ def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers
         ) from fault
 
 
-def open_workers(parallel: Mapping[str, Any], most: int) -> Workers:
+def open_workers(parallel: ParallelSpec, most: int) -> Workers:
     """Return the workers of an engine; of threads at most so many.
 
     Raises
     ------
     UserError
-        If the engine is unknown or not installed, or its cluster cannot be reached.
+        If the engine is not installed, or its cluster cannot be reached.
     """
-    name = choose("parallel.backend", parallel["backend"], list(ENGINES))
-    address, jobs = str(parallel.get("address") or ""), number_of_jobs(parallel)
-    if ENGINES[name] is Workers:
-        return Workers("", min(jobs, most))
-    workers = lasting_workers(name, address, jobs, os.getpid())
+    if ENGINES[parallel.backend] is Workers:
+        return Workers("", min(parallel.n_jobs, most))
+    address = parallel.address or ""
+    workers = lasting_workers(parallel.backend, address, parallel.n_jobs, os.getpid())
     workers.look()
     return workers

@@ -24,7 +24,7 @@ from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
 from omtl.experiment.schema import choose
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path
-from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, SelectionSpec
+from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.tables.scoring import choose_points, numbers_at
@@ -209,7 +209,7 @@ class BoardPlan:
             for name in self.entrants
         }
 
-    def play(self, store: Store, parallel: Mapping[str, Any]) -> Outcome:
+    def play(self, store: Store, parallel: ParallelSpec) -> Outcome:
         """Compute missing units."""
         return run_units([unit for units in self.units.values() for unit in units], store, parallel)
 

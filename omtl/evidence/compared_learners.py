@@ -29,7 +29,7 @@ from omtl.evidence.comparisons import (
     interval_of,
 )
 from omtl.experiment.composition import ComposedRun
-from omtl.experiment.config import options, resolve_jobs
+from omtl.experiment.config import options
 from omtl.experiment.playing import lacking_methods, learner_class, protocol_module
 from omtl.experiment.selection import as_played
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, network_label
@@ -147,7 +147,7 @@ def play_learners(
         raise UserError(f"{mine.label} is compared with nothing; name other algorithms")
     experiments = [replace(composed, algorithm=each).experiment for each in specs.values()]
     units = [each.repeats(composed.seed, composed.repeats) for each in experiments]
-    outcome = run_units([*chain(*units)], store, resolve_jobs(composed.parallel))
+    outcome = run_units([*chain(*units)], store, composed.parallel)
     rows = []
     labels = labels_apart([*map(learner_label, experiments)], [*specs])
     for name, label, experiment, asked in zip(specs, labels, experiments, units, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -21,6 +21,8 @@ from omtl.experiment.config import option_file, options
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
+    NOT_NEGATIVE,
+    POSITIVE,
     check_names,
     choose,
     keys_of,
@@ -30,17 +32,15 @@ from omtl.experiment.schema import (
     typed_mapping,
 )
 from omtl.experiment.specs import (
-    NOT_NEGATIVE,
-    POSITIVE,
     SPECS,
     AlgorithmSpec,
     DataSetSpec,
     NetworkSpec,
+    ParallelSpec,
     ProtocolSpec,
     SelectionSpec,
     Spec,
     known_settings,
-    refuse_unfit,
     refuse_wrong_names,
 )
 from omtl.experiment.unit import Experiment
@@ -341,18 +341,16 @@ class ComposedRun:
     network: NetworkSpec
     reading: Reading
     selection: SelectionSpec
-    parallel: Mapping[str, Any]
-    repeats: int
-    seed: int
+    parallel: ParallelSpec
+    repeats: Annotated[int, POSITIVE]
+    seed: Annotated[int, NOT_NEGATIVE]
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a setting that the protocol does not read, and numbers out of range."""
+        """Refuse a setting that the protocol does not read."""
         protocol = self.protocol
         known = sorted(known_settings(protocol.module))
         check_names(f"protocol {protocol.name}", ("setting", protocol.settings, known))
-        refuse_unfit("repeats", self.repeats, POSITIVE)
-        refuse_unfit("seed", self.seed, NOT_NEGATIVE)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:

@@ -93,27 +93,3 @@ def published_file(table: str, description: Path) -> Path:
     """Return the path of a table's published numbers, of the provider that describes the table."""
     of = next(each for each in providers() if description.is_relative_to(each.experiments))
     return of.published / f"{table}.csv"
-
-
-LIMITS: Mapping[str, tuple[type, ...]] = {"unit_seconds": (int, float), "unit_mib": (int,)}
-"""Limits of a unit, and the types of their numbers."""
-
-
-def number_of_jobs(parallel: Mapping[str, Any]) -> int:
-    """Return how many units a parallel config computes at once on this machine."""
-    import joblib  # what is stored does without
-
-    asked = 1 if parallel["backend"] == "sequential" else int(parallel["jobs"])
-    return joblib.cpu_count() if asked < 1 else asked
-
-
-def resolve_jobs(parallel: Mapping[str, Any], jobs: int | None = None) -> dict[str, Any]:
-    """Return the parallel config with the requested number of jobs (−1: one per core)."""
-    asked = parallel["jobs"] if jobs is None else jobs
-    if not isinstance(asked, int) or (asked < 1 and asked != -1):
-        raise UserError(f"parallel.jobs={asked!r} must be a positive number, or -1 for all cores")
-    for name, kinds in LIMITS.items():
-        limit = parallel.get(name)
-        if limit is not None and (type(limit) not in kinds or not limit > 0):
-            raise UserError(f"parallel.{name}={limit!r} must be a positive number, or null")
-    return {**parallel, "jobs": asked}

@@ -1,8 +1,8 @@
 """YAML files as typed objects: each is read once, and checked where it is read.
 
 A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a union, ``str``,
-``int``, ``float``, ``bool``, ``None`` or ``Any``. Fields without a default are needed; a field
-whose metadata has `REST` takes all keys that are not fields.
+``int``, ``float``, ``bool``, ``None`` or ``Any``; ``Annotated[X, check]`` has a range too. Fields
+without a default are needed; a field whose metadata has `REST` takes all keys that are not fields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import yaml
 
@@ -34,6 +44,27 @@ PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
     Mapping: ((dict,), "object", "a mapping of names to values"),
 }
 """What a type is in YAML, in JSON Schema, and in words."""
+
+
+UNIONS = (Union, UnionType)
+
+
+class Check(NamedTuple):
+    """A check of a value, with its description."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+POSITIVE = Check(lambda n: type(n) is int and n > 0, "a positive whole number")
+NOT_NEGATIVE = Check(lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
+SHARE = Check(lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
+
+
+def refuse_unfit(name: str, value: Any, check: Check) -> None:
+    """Refuse a value that does not pass a check; raise UserError."""
+    if not check.fits(value):
+        raise UserError(f"{name}={value!r} must be {check.words}")
 
 
 class Frozen(dict[Any, Any]):
@@ -157,7 +188,7 @@ def keys_of(kind: Any) -> Keys:
 
 @cache
 def _keys_of(kind: Any) -> Keys:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     named = [each for each in fields(kind) if not each.metadata]
     return Keys(
         {each.name: hints[each.name] for each in named},
@@ -167,6 +198,8 @@ def _keys_of(kind: Any) -> Keys:
 
 
 def _plain(kind: Any) -> tuple[tuple[type, ...], str, str]:
+    if get_origin(kind) is Annotated:
+        return _plain(get_args(kind)[0])
     return PLAIN[Mapping if is_dataclass(kind) else get_origin(kind) or kind]
 
 
@@ -175,7 +208,7 @@ def json_schema(kind: Any) -> dict[str, Any]:
     more = get_args(kind)
     if kind is Any:
         return {}
-    if isinstance(kind, UnionType):
+    if get_origin(kind) in UNIONS:
         return {"anyOf": [json_schema(one) for one in more]}
     if get_origin(kind) is Literal:
         return {"enum": list(more)}
@@ -218,12 +251,18 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
             return choose(key, str(value), list(get_args(kind)))
         except UserError as fault:
             raise UserError(f"{where}: {fault}") from fault
-    parts = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    parts = get_args(kind) if get_origin(kind) in UNIONS else (kind,)
     fitting = [one for one in parts if isinstance(value, _plain(one)[0])]
     if not fitting or (type(value) is bool and bool not in fitting):
         words = " or ".join(_plain(one)[2] for one in parts)
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
+    if get_origin(kind) is Annotated:
+        plain, check = more
+        found = typed(plain, value, where, key)
+        if not check.fits(found):
+            raise UserError(f"{where}: {key}={value!r} must be {check.words}")
+        return found
     if is_dataclass(kind):
         return kind.read(value) if hasattr(kind, "read") else typed_mapping(kind, value, where)
     if get_origin(kind) is tuple:

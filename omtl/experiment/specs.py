@@ -5,19 +5,23 @@ Another specification is made from one by `Spec.patched`, as readings and tables
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from data_fetchers import DataSetModule, data_set, data_set_names
 from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
+    POSITIVE,
     REST,
+    SHARE,
+    Check,
     Frozen,
     read_file,
     refuse_other_name,
+    refuse_unfit,
     thawed,
     typed_mapping,
 )
@@ -31,16 +35,12 @@ TARGET = "_target_"
 FOREIGN = "omtl.learners.foreign.Foreign"
 """The learner that plays such a class."""
 
-Check = tuple[Callable[[Any], bool], str]
-"""A check of a value, with its description."""
-
-POSITIVE: Check = (lambda n: type(n) is int and n > 0, "a positive whole number")
-NOT_NEGATIVE: Check = (lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
-SHARE: Check = (lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
-TASKS: Check = (
+TASKS = Check(
     lambda tasks: all(task > 0 for task in tasks) and not repeated(tasks),
     "different numbers of tasks, from 1",
 )
+JOBS = Check(lambda n: n > 0 or n == -1, "a positive number, or -1 for all cores")
+LIMIT = Check(lambda limit: limit > 0, "a positive number, or null")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +128,6 @@ def refuse_wrong_names(group: str, content: Mapping[str, Any], path: Path) -> No
             raise UserError(f"{path}: there is another module {module!r}; rename {module}.py")
 
 
-def refuse_unfit(name: str, value: Any, check: Check) -> None:
-    """Refuse a value that does not pass a check; raise UserError."""
-    fits, words = check
-    if not fits(value):
-        raise UserError(f"{name}={value!r} must be {words}")
-
-
 def _put(values: Mapping[str, Any], path: list[str], value: Any) -> Any:
     """Return a mapping with another value at a path."""
     if not path:
@@ -203,7 +196,14 @@ class AlgorithmSpec(Spec):
             {**self.fixed, **dict(zip(self.grid, values, strict=True))}
             for values in product(*self.grid.values())
         ]
-        return points if self.only is None else [points[number] for number in self.only]
+        if self.only is None:
+            return points
+        if not self.only or not set(self.only) <= set(range(len(points))):
+            raise UserError(
+                f"algorithm {self.name}: only={[*self.only]} must name points of its grid, by "
+                f"numbers from 0 to {len(points) - 1}"
+            )
+        return [points[number] for number in self.only]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +257,7 @@ class ProtocolSpec(Spec):
     RANGES: ClassVar[Mapping[str, Check]] = {
         "checkpoints": POSITIVE,
         "n_train": POSITIVE,
-        "folds": (
+        "folds": Check(
             lambda n: type(n) is int and n >= 0 and n != 1,
             "0, or a whole number from 2 on",
         ),
@@ -305,14 +305,9 @@ class NetworkSpec(Spec):
     group: ClassVar[str] = "network"
     topology: str
     edges: tuple[tuple[int, ...], ...] | None
-    n_nodes: int | None
+    n_nodes: Annotated[int, POSITIVE] | None
     weights: str
     include_self: bool
-
-    def __post_init__(self) -> None:
-        """Refuse a number of nodes that no network has."""
-        if self.n_nodes is not None:
-            refuse_unfit("n_nodes", self.n_nodes, POSITIVE)
 
 
 def network_label(network: Mapping[str, Any]) -> str:
@@ -331,18 +326,17 @@ class SelectionSpec(Spec):
 
     group: ClassVar[str] = "selection"
     rule: str
-    fraction: float | None = None
+    fraction: Annotated[float, SHARE] | None = None
     target: Literal["total", "worst_task"] = "total"
-    tasks: tuple[int, ...] = ()
+    tasks: Annotated[tuple[int, ...], TASKS] = ()
     least: str = "mistakes"
     most: str | None = None
     chosen_for: Literal["each", "all"] = "each"
     point: Mapping[str, Any] = field(default_factory=Frozen)
 
     def __post_init__(self) -> None:
-        """Refuse a part of the stream, and tasks, that there cannot be."""
-        refuse_unfit("tasks", [*self.tasks], TASKS)
-        if self.fraction is not None or self.rule == "prefix":
+        """Refuse a rule for the first part of a stream that does not say how long it is."""
+        if self.rule == "prefix":
             refuse_unfit("fraction", self.fraction, SHARE)
 
 
@@ -350,15 +344,9 @@ class SelectionSpec(Spec):
 class Rung:
     """A step of a search: the part of the stream, of how many repeats, and how many points stay."""
 
-    share: float
-    repeats: int
-    keep: int
-
-    def __post_init__(self) -> None:
-        """Refuse numbers out of range."""
-        refuse_unfit("share", self.share, SHARE)
-        refuse_unfit("repeats", self.repeats, POSITIVE)
-        refuse_unfit("keep", self.keep, POSITIVE)
+    share: Annotated[float, SHARE]
+    repeats: Annotated[int, POSITIVE]
+    keep: Annotated[int, POSITIVE]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,6 +356,41 @@ class SearchSpec(Spec):
     group: ClassVar[str] = "search"
     from_points: int
     rungs: tuple[Rung, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParallelSpec(Spec):
+    """What computes units, how many at once (-1: one per core), and the limits of each.
+
+    `address` is that of a cluster, empty for workers on this machine; other engines have none.
+    """
+
+    group: ClassVar[str] = "parallel"
+    backend: Literal["sequential", "threading", "processes", "dask", "ray"]
+    jobs: Annotated[int, JOBS]
+    address: str | None = None
+    unit_seconds: Annotated[float, LIMIT] | None = None
+    unit_mib: Annotated[int, LIMIT] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse the address of a cluster where there is none."""
+        if self.address is not None and self.backend not in ("dask", "ray"):
+            raise UserError(
+                f"it runs on this machine only, so it takes no address={self.address!r}; "
+                "use dask or ray"
+            )
+
+    @property
+    def n_jobs(self) -> int:
+        """How many units are computed at once on this machine."""
+        import joblib  # what is stored does without
+
+        asked = 1 if self.backend == "sequential" else self.jobs
+        return joblib.cpu_count() if asked < 1 else asked
+
+
+SERIAL = ParallelSpec(name="serial", backend="sequential", jobs=1)
+"""One unit after another, in this process."""
 
 
 SPECS: Mapping[str, type[Spec]] = {

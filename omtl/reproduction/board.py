@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -23,8 +21,8 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
-from omtl.experiment.config import number_of_jobs
 from omtl.experiment.schema import choose
+from omtl.experiment.specs import ParallelSpec
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.cells import as_text
 from omtl.util.errors import UserError
@@ -131,7 +129,7 @@ class Board(DisplayedResult):
         return View(heads, rows, right=[heads[0], *heads[2:]], spare=spare, notes=notes)
 
 
-def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None) -> Board:
+def make_board(board: BoardPlan, parallel: ParallelSpec, store: Store | None = None) -> Board:
     """Play missing units, and rank the learners, with the submissions to the whole board.
 
     Raises
@@ -153,7 +151,7 @@ def make_board(board: BoardPlan, parallel: Mapping[str, Any], store: Store | Non
     part = f"{board.folder}/submissions"
     handed_in = [] if board.learners else submissions(results_to_read(part) / part, board.board)
     competing, left_out = joined(found, handed_in)
-    facts = data_facts(board, store, number_of_jobs(parallel))
+    facts = data_facts(board, store, parallel.n_jobs)
     ranked, of_order = _ranked(competing, board, facts)
     notes += [*left_out, *of_order]
     return Board(board, found, ranked, seconds, facts, notes, outcome.is_broken)

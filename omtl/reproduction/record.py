@@ -17,7 +17,6 @@ from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import curves_of, seen_by_all
 from omtl.experiment.composition import ComposedRun
-from omtl.experiment.config import resolve_jobs
 from omtl.experiment.schema import choose
 from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
@@ -80,7 +79,7 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         refuse_unmeasured(protocol.name, measured, wanted)
     store = Store.default()
     units = experiment.repeats(composed.seed, composed.repeats)
-    outcome = run_units(units, store, resolve_jobs(composed.parallel))
+    outcome = run_units(units, store, composed.parallel)
     if outcome.failed:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = store.stored(units)

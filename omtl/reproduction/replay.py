@@ -35,9 +35,11 @@ from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import (
     FOREIGN,
+    SERIAL,
     AlgorithmSpec,
     DataSetSpec,
     NetworkSpec,
+    ParallelSpec,
     ProtocolSpec,
     SelectionSpec,
 )
@@ -71,7 +73,6 @@ MOST_REPEATS = 5
 PLACE = ("table", "dataset", "algorithm", "task", "metric", "reading", "selection")
 """What names a row of the reproduced tables."""
 
-SERIAL = {"backend": "sequential", "jobs": 1}
 
 THE_POINT = SelectionSpec(name="the_point", rule="fixed")
 """The rule that chooses the only point of a grid."""
@@ -191,7 +192,7 @@ def _left_by_search(run: PublishedRun, row: Mapping[str, str]) -> list[int] | No
 
 
 def check_cell(
-    run: PublishedRun, row: Mapping[str, str], seed: int, parallel: Mapping[str, Any] = SERIAL
+    run: PublishedRun, row: Mapping[str, str], seed: int, parallel: ParallelSpec = SERIAL
 ) -> Replay:
     """Play repeats of a row's cell from nothing and compare them with those beside its table.
 
@@ -203,8 +204,8 @@ def check_cell(
         A row of ``results/reproduced``.
     seed : int
         Of the draw of repeats.
-    parallel : mapping
-        An option of ``conf/parallel``, by which the repeats are played.
+    parallel : ParallelSpec
+        By which the repeats are played.
 
     Raises
     ------
@@ -256,7 +257,7 @@ def check_cell(
 
 
 def _played(
-    cells: Sequence[Any], repeats: Sequence[int], parallel: Mapping[str, Any]
+    cells: Sequence[Any], repeats: Sequence[int], parallel: ParallelSpec
 ) -> dict[str, Result]:
     """Return, by their keys, the units that cells need in some repeats, played from nothing."""
     needed = [experiment for cell in cells for experiment in alternatives_of(cell)]

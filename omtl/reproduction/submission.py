@@ -23,7 +23,7 @@ from omtl.compute.store import Store
 from omtl.evidence.board import SECONDS, BoardCell, BoardPlan, as_cells, board_cells, of_values
 from omtl.experiment.config import option_files, options
 from omtl.experiment.schema import choose, read_text, typed_mapping
-from omtl.experiment.specs import AlgorithmSpec
+from omtl.experiment.specs import AlgorithmSpec, ParallelSpec
 from omtl.measures.metrics import METRICS, Metric
 from omtl.reproduction.replay import OF_REPEATS, SAME, Replay, is_same, replay_sample
 from omtl.util import user_folder
@@ -191,7 +191,7 @@ def _n_repeats(cells: pd.DataFrame) -> pd.Series:
 
 
 def replayed_submission(
-    board: BoardPlan, parallel: Mapping[str, Any], store: Store | None = None
+    board: BoardPlan, parallel: ParallelSpec, store: Store | None = None
 ) -> dict[str, Any]:
     """Play a board with one learner, replay a sample, and return what is handed in.
 

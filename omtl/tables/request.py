@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from omtl.compute.store import Store
 from omtl.experiment.descriptions import (
@@ -15,8 +14,9 @@ from omtl.experiment.descriptions import (
     by_rule,
 )
 from omtl.experiment.readings import Reading
+from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
-from omtl.experiment.specs import NOT_NEGATIVE, POSITIVE, SelectionSpec, refuse_unfit
+from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.tables import plan
 from omtl.util.errors import UserError
 
@@ -44,8 +44,7 @@ class Request:
     seed : int
     selection : str or None
         The selection rule's name; None for the table's own.
-    parallel : mapping
-        An option of ``conf/parallel``.
+    parallel : ParallelSpec
     store : Store
         The store of finished units.
     one_draw : bool
@@ -62,7 +61,7 @@ class Request:
     repeats: int | Literal["auto"] | None = None
     seed: int = 0
     selection: str | None = None
-    parallel: Mapping[str, Any] = field(default_factory=dict)
+    parallel: ParallelSpec = SERIAL
     store: Store = field(default_factory=Store.default, repr=False)
     one_draw: bool = False
     times: bool = False

@@ -19,7 +19,7 @@ import pandas as pd
 from omtl.compute.engine import run_units
 from omtl.compute.own_process import Apart, LostProcess, peak_mib
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option
+from omtl.experiment.specs import SERIAL
 from omtl.kernel.grids import play_points
 from scripts.bench import streams
 from scripts.bench.ours import LEARNERS
@@ -66,7 +66,7 @@ def store_units(count: int) -> None:
     """Compute small units, each of which is stored."""
     units = perceptrons(count, n_tasks=2, n_examples=10, n_features=3)
     with tempfile.TemporaryDirectory() as folder:
-        run_units(units, Store(Path(folder)), load_option("parallel", "serial"), quiet=True)
+        run_units(units, Store(Path(folder)), SERIAL, quiet=True)
 
 
 def measure(axis: str, name: str, size: int) -> dict[str, float | None]:

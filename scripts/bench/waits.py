@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ import pandas as pd
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.readings import NO_READING
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.protocols.setting import Setting
 from omtl.util.paths import ROOT
@@ -100,7 +101,7 @@ def perceptrons(count: int, more: dict[str, Any] | None = None, **options: int) 
 
 def seconds_of_engine(name: str, units: list[Unit]) -> float:
     """Return how long an engine takes; its workers have started before."""
-    parallel = resolve_jobs(load_option("parallel", name), WORKERS)
+    parallel = replace(ParallelSpec.named(name), jobs=WORKERS)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         engine.run_units(units[:WORKERS], store, parallel, quiet=True)

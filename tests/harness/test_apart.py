@@ -20,8 +20,8 @@ from miniature import SERIAL, small, with_grid
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.config import resolve_jobs
 from omtl.experiment.playing import compute
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Unit
 from omtl.util import user_folder
 from omtl.util.paths import ROOT
@@ -80,9 +80,9 @@ def unit_of(module: str, name: str, repeat: int = 0) -> Unit:
     return experiment.patched(patch).unit(0, repeat)
 
 
-def limited(backend: str, **limits: Any) -> dict[str, Any]:
-    """Return the config of an engine with two workers and limits."""
-    return resolve_jobs({"backend": backend, "jobs": 2, **limits})
+def limited(backend: str, **limits: Any) -> ParallelSpec:
+    """Return an engine with two workers and limits."""
+    return ParallelSpec.read({"name": backend, "backend": backend, "jobs": 2, **limits})
 
 
 @pytest.mark.slow
@@ -141,15 +141,16 @@ def test_modules_of_the_current_folder_do_not_replace_those_of_python(
 
 STARTED = """
 import os, sys, time
+from dataclasses import replace
 from miniature import small
-from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.specs import ParallelSpec
 from omtl.compute import engine
 from omtl.compute.store import Store
 from pathlib import Path
 units = small("pm").repeats(0, 100_000)
 limits = {"unit_seconds": 60} if sys.argv[1] == "apart" else {}
 name = "threads" if sys.argv[1] == "apart" else sys.argv[1]
-parallel = resolve_jobs({**load_option("parallel", name), **limits}, 2)
+parallel = replace(ParallelSpec.named(name), jobs=2, **limits)
 engine.run_units(units, Store(Path(sys.argv[2])), parallel, quiet=True)
 """
 

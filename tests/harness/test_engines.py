@@ -24,8 +24,8 @@ from omtl.compute import engine, exchange, workers
 from omtl.compute.batches import BATCH_SECONDS, MOST, Batches
 from omtl.compute.own_process import CAN_ISOLATE
 from omtl.compute.store import Store, StoredRow, packed
-from omtl.experiment.config import load_option, resolve_jobs
 from omtl.experiment.playing import compute
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
 from scripts.faults.__main__ import main as faults
@@ -36,9 +36,9 @@ slow, deep = pytest.mark.slow, pytest.mark.deep
 ON_CLUSTERS = [pytest.param(name, marks=deep) for name in ("dask", "ray")]
 
 
-def parallel(name: str) -> dict[str, Any]:
-    """Return the config of an engine with two workers."""
-    return resolve_jobs(load_option("parallel", name), WORKERS)
+def parallel(name: str) -> ParallelSpec:
+    """Return an engine with two workers."""
+    return replace(ParallelSpec.named(name), jobs=WORKERS)
 
 
 def bits(store: Store, units: list[Unit]) -> list[bytes]:
@@ -147,7 +147,7 @@ import os, signal, sys, threading, time
 from pathlib import Path
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.config import load_option, resolve_jobs
+from omtl.experiment.specs import ParallelSpec
 from omtl.util.signals import ended
 from scripts.bench.waits import perceptrons
 
@@ -162,7 +162,7 @@ def interrupt():
 
 def job():
     units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
-    how = resolve_jobs(load_option("parallel", "threads"), 2)
+    how = ParallelSpec(name="threads", backend="threading", jobs=2)
     engine.run_units(units, store, how, quiet=True)
     return 0
 
@@ -185,7 +185,7 @@ def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(times: int, store
 @pytest.mark.parametrize("name", ON_CLUSTERS)
 def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> None:
     """With its address."""
-    how = {**parallel(name), "address": "127.0.0.1:1"}
+    how = replace(parallel(name), address="127.0.0.1:1")
     with pytest.raises(UserError, match=f"no cluster of {name} answers at '127.0.0.1:1'"):
         engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True)
 

@@ -10,19 +10,21 @@ import os
 import signal
 import time
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from environments import python
-from miniature import small, with_options
+from miniature import SERIAL, small, with_options
 from threadpoolctl import threadpool_info
 
 from omtl.compute import batches, engine
 from omtl.compute.independent_jobs import Job, JobOutcome, run_jobs
 from omtl.compute.store import Store
 from omtl.experiment.playing import compute
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, append, write_whole
@@ -119,12 +121,12 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
 
 
-THREADS = {"backend": "threading", "jobs": 2}
-ALONE = {"backend": "threading", "jobs": 1}
+THREADS = ParallelSpec(name="threads", backend="threading", jobs=2)
+ALONE = replace(THREADS, jobs=1)
 
 
-@pytest.mark.parametrize("parallel", [THREADS, ALONE, {"backend": "sequential", "jobs": -1}])
-def test_each_job_ends_in_its_place(parallel: dict[str, object]) -> None:
+@pytest.mark.parametrize("parallel", [THREADS, ALONE, SERIAL])
+def test_each_job_ends_in_its_place(parallel: ParallelSpec) -> None:
     """What is returned, and the fault of what fails."""
     jobs = [
         Job("a root", math.sqrt, (4.0,)),
@@ -228,7 +230,7 @@ def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatc
 
     meanwhile: list[int] = []
     monkeypatch.setattr(batches, "compute", compute_and_look)
-    how = {"backend": "threading", "jobs": 2}
+    how = THREADS
     engine.run_units(small("pm").repeats(9, 1), store, how, quiet=True)  # loads all libraries
     before = threads()
     assert engine.run_units(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4

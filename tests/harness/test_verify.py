@@ -14,8 +14,7 @@ import pytest
 from small_tables import filled_store, small_table
 
 from omtl.commands import _main
-from omtl.experiment.config import load_option, resolve_jobs
-from omtl.experiment.specs import SearchSpec
+from omtl.experiment.specs import ParallelSpec, SearchSpec
 from omtl.reproduction import replay
 from omtl.reproduction.replay import (
     CLOSE,
@@ -117,7 +116,7 @@ def test_cells_are_drawn_by_the_seed(results: Path) -> None:
 @pytest.mark.parametrize("name", ["serial", "threads", "processes"])
 def test_the_same_numbers(name: str, results: Path) -> None:
     """The chosen point in each repeat, without a store, whoever plays it."""
-    parallel = resolve_jobs(load_option("parallel", name), 2)
+    parallel = replace(ParallelSpec.named(name), jobs=2)
     for run, row in draw_cells(results, DOM, 2, 0):
         done = check_cell(run, row, 0, parallel)
         assert (done.result, done.detail) == (SAME, "")

@@ -9,13 +9,11 @@ from omtl.data.preparation import prepared_data
 from omtl.data.streams import Classes, Tasks
 from omtl.experiment.config import load_option
 from omtl.experiment.readings import Reading
+from omtl.experiment.specs import SERIAL as SERIAL
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Names
 from omtl.protocols.setting import Setting
 from omtl.util.seeds import generator
-
-SERIAL = {"backend": "sequential", "jobs": 1}
-"""One play after another, in this process."""
 
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
 

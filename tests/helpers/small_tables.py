@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, a_rule, small, with_grid, 
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.specs import Rung, SearchSpec
+from omtl.experiment.specs import ParallelSpec, Rung, SearchSpec
 from omtl.tables.cells import planned
 from omtl.tables.play import units_of
 from omtl.tables.request import Request
@@ -35,7 +34,7 @@ def on_small_walk(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(experiment=small_ones)
 
 
-def filled_store(cells: pd.DataFrame, folder: Path, parallel: Mapping[str, Any] = SERIAL) -> Store:
+def filled_store(cells: pd.DataFrame, folder: Path, parallel: ParallelSpec = SERIAL) -> Store:
     """Return a store in a folder with all units of a table."""
     store = Store(folder)
     outcome = engine.run_units(units_of(cells), store, parallel, quiet=True)

@@ -22,10 +22,10 @@ from profiles import thorough
 from scipy import sparse
 
 import data_fetchers
-from omtl.experiment.config import option_files, resolve_jobs
+from omtl.experiment.config import option_files
 from omtl.experiment.playing import new_learner
 from omtl.experiment.schema import read_yaml
-from omtl.experiment.specs import SPECS, AlgorithmSpec
+from omtl.experiment.specs import SPECS, AlgorithmSpec, ParallelSpec
 from omtl.sklearn import AKLO, AROW, COML, ROMRDA, OMTLCovariance, PassiveAggressive, load
 from omtl.util.errors import UserError
 
@@ -135,10 +135,7 @@ def configs(rng: Rng, folder: Path) -> None:
         values[name] = [None, [], {}, -1, 1e999, "x", {"a": None}, [[]]][int(rng.integers(8))]
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
     found = read_yaml(path)
-    if group == "parallel":
-        resolve_jobs({"jobs": 1, **found})
-        return
-    spec = SPECS[group].read(found)
+    spec = {**SPECS, "parallel": ParallelSpec}[group].read(found)
     if isinstance(spec, AlgorithmSpec):
         for point in spec.points[:3]:
             new_learner(spec, point)
