@@ -1,6 +1,6 @@
 """Oracles of ROM-PGD, ROM-RDA and ROMCO, with all parts of the weights written out in every round.
 
-After all steps, those of ROM return the outlier matrix Q, shape (n_tasks, n_features).
+After all steps, those of ROM return u, P and Q, of shapes (n_features,) and (n_tasks, n_features).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from omtl.reference.vocabulary import hinge_step, zero_weights
 @transcribes(ROMPGD)
 def rom_pgd(
     learner: ROMPGD, rounds: Rounds, shape: Shape
-) -> Generator[ReferenceStep, None, np.ndarray]:
+) -> Generator[ReferenceStep, None, tuple[np.ndarray, ...]]:
     """Yield the steps of algorithm 1, or of eqs. 6, 7 and 10 in every round."""
     n_tasks = shape.n_tasks
     eta, alpha, beta, gamma, every_round = learner
@@ -40,13 +40,13 @@ def rom_pgd(
             if norm > 0.0:
                 Q[i] = max(0.0, 1.0 - eta * gamma / norm) * hat  # eq. 10
         u = (u - eta / n_tasks * gradients.sum(axis=0)) / (1.0 + alpha * eta / n_tasks)  # eq. 6
-    return Q
+    return u, P, Q
 
 
 @transcribes(ROMRDA)
 def rom_rda(
     learner: ROMRDA, rounds: Rounds, shape: Shape
-) -> Generator[ReferenceStep, None, np.ndarray]:
+) -> Generator[ReferenceStep, None, tuple[np.ndarray, ...]]:
     """Yield the steps of algorithm 2, with θ_t = κ √t."""
     kappa, alpha, beta, gamma = learner
     u, P, Q = np.zeros(shape.n_features), zero_weights(shape), zero_weights(shape)
@@ -68,7 +68,7 @@ def rom_rda(
             norm = float(np.linalg.norm(mean_Q[i]))
             left = max(0.0, 1.0 - gamma / norm) if norm > 0.0 else 0.0
             Q[i] = -left * t * mean_Q[i] / theta
-    return Q
+    return u, P, Q
 
 
 @transcribes(ROMCO)

@@ -31,14 +31,15 @@ from omtl.util.seeds import generator
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "protocols.csv"
 TIMES = ("seconds",)
-TWO_POINTS = {
-    "accumulation": ("aklo_sum", [{"lam": 0.1}, {"lam": 1.0}]),
-    "batch": ("itl", [{}]),
-    "objective": ("rom_pgd", [{"eta": 0.1, "alpha": 0.1, "beta": 0.1, "gamma": 0.1}]),
-    "regression": ("parameter_free_lazy", [{}]),
-    "similarity": ("ostrsl", [{"C": 0.1}, {"C": 1.0}]),
+ROM = {"alpha": 0.1, "beta": 0.1, "gamma": 0.1}
+LEARNERS = {
+    "accumulation": [("aklo_sum", {"lam": 0.1}), ("aklo_sum", {"lam": 1.0})],
+    "batch": [("itl", {})],
+    "objective": [("rom_pgd", {"eta": 0.1, **ROM}), ("rom_rda", {"kappa": 1.0, **ROM})],
+    "regression": [("parameter_free_lazy", {})],
+    "similarity": [("ostrsl", {"C": 0.1}), ("ostrsl", {"C": 1.0})],
 }
-"""For each protocol's module that does not take every learner, an algorithm and its points."""
+"""For each protocol's module that does not take every learner, algorithms and their points."""
 
 
 def data_of(module: str) -> Tasks | Classes:
@@ -61,12 +62,13 @@ def arrays_of(protocol: str) -> tuple[str, dict[str, np.ndarray]]:
     config |= {"ranks": 3, "folds": 3} if "ranks" in config else {}
     config |= {"timed": 0} if "timed" in config else {}
     module = config["module"].rpartition(".")[2]
-    name, points = TWO_POINTS.get(module, ("pa", [{"C": 0.1}, {"C": 1.0}]))
     source = prepared_data(prepare(data_of(module)))  # type: ignore[arg-type]
     setting = Setting(source, config, None, lambda of, **axes: generator(0, of=of, **axes))
     play_grid = import_module(config["module"]).play_grid
-    spec = AlgorithmSpec.named(name)
-    learners = [new_learner(spec, {**spec.fixed, **point}) for point in points]
+    learners = []
+    for name, point in LEARNERS.get(module, [("pa", {"C": 0.1}), ("pa", {"C": 1.0})]):
+        spec = AlgorithmSpec.named(name)
+        learners.append(new_learner(spec, {**spec.fixed, **point}))
     return config["module"], play_grid(learners, setting)
 
 

@@ -16,7 +16,7 @@ from omtl.data.streams import Stream, Tasks
 from omtl.kernel import network as network_vectors
 from omtl.kernel import pulled
 from omtl.kernel.play import play
-from omtl.kernel.rules import Shape, findings
+from omtl.kernel.rules import Shape, findings, penalty, proximity
 from omtl.kernel.small_matrices import find_exponential
 from omtl.kernel.vectors import SMALLEST_SCALE
 from omtl.learners.arow import AROW
@@ -26,6 +26,7 @@ from omtl.learners.dom import DA, DOM1, DOM2, DST, NS
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
 from omtl.learners.rom import ROMPGD, ROMRDA, factors_of_round, weights_of_sums
+from omtl.theory.comparators import FixedWeights, Regulariser
 
 
 def test_coml_scale_does_not_underflow() -> None:
@@ -149,20 +150,24 @@ def test_features_of_one_example_may_be_left_out(learner: Any) -> None:
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 1.2, 1.5, 2.5, 100.0])
 def test_outliers_are_the_tasks_whose_q_is_not_zero(gamma: float) -> None:
-    """The arrays that count them, and the norm that is kept, agree with the oracles' Q."""
+    """What counts them, the norm that is kept, and r_1 agree with the oracles' weights."""
     case = problem((400, 300, 350, 20), n_features=3)
     case.tasks.X[::3] *= 0.2  # short rows, which do not revive a q that has become zero
 
     pgd = ROMPGD(0.05, 1.0, 1.0, gamma)
-    Q = compare(pgd, case, plain=False)
-    state = played(pgd, case).state
+    W = FixedWeights(*compare(pgd, case, plain=False))
+    Q, state = W.Q, played(pgd, case).state
+    assert penalty(pgd, state) == pytest.approx(Regulariser(1.0, 1.0, gamma).of(W))
     np.testing.assert_allclose(state.q.scale[:, None] * state.q.vectors, Q, rtol=1e-8, atol=1e-12)
     np.testing.assert_array_equal(state.q.square != 0.0, Q.any(axis=1))
     np.testing.assert_allclose(state.q.square, np.sum(Q**2, axis=1), rtol=1e-9)
 
     rda = ROMRDA(1.0, 0.1, 0.1, 0.1 * gamma)
-    Q = compare(rda, case, plain=False)
-    state = played(rda, case).state
+    W = FixedWeights(*compare(rda, case, plain=False))
+    Q, state = W.Q, played(rda, case).state
+    assert penalty(rda, state) == pytest.approx(Regulariser(0.1, 0.1, 0.1 * gamma).of(W))
+    pull = 0.5 / np.sqrt(case.shape.n_rounds + 1)  # θ/(2t) of the next round
+    assert proximity(rda, state) == pytest.approx(pull * sum(W.squares))
     of_round = factors_of_round(rda, state.rounds[0])
     q = np.array([weights_of_sums(of_round, norm)[2] for norm in state.norm])
     np.testing.assert_array_equal(q != 0.0, Q.any(axis=1))

@@ -30,27 +30,38 @@ from omtl.theory.omtrsl import PRINTED
 THOROUGH = thorough(40)
 
 
-def a_problem(seed: int, n_tasks: int, d: int) -> tuple[np.ndarray, Triplets, np.ndarray]:
-    """Return rows, some empty, triplets of them in two blocks, and draws."""
+N = 30
+"""Examples of a problem."""
+
+
+def a_problem(
+    seed: int, n_tasks: int, d: int, in_turn: bool = False
+) -> tuple[np.ndarray, Triplets, np.ndarray]:
+    """Return rows, some empty, triplets of them in two blocks, and draws.
+
+    The tasks alternate, or each learns alone for a while, and from examples of its own.
+    """
     rng = np.random.default_rng(seed)
-    n, many = 30, BLOCK + 40
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    many = BLOCK + 40
+    X = rng.normal(size=(N, d)) * (rng.random((N, d)) < 0.5)
     X[0] = 0.0
-    triplets = Triplets(
-        *(rng.integers(n, size=many) for _ in range(3)),
-        rng.choice([-1.0, 1.0], size=many),
-        rng.integers(n_tasks, size=many),
-    )
-    return X, triplets, rng.random(many)
+    task = rng.integers(n_tasks, size=many)
+    of_triplets = [rng.integers(N, size=many) for _ in range(3)]
+    if in_turn:
+        lengths = rng.multinomial(many, [0.5, 0.1, 0.3, 0.1])
+        task = np.repeat(np.array([1, 0, 1, 2]) % n_tasks, lengths)
+        bounds = np.append(0, np.cumsum([own.size for own in own_examples(n_tasks)]))
+        of_triplets = [bounds[task] + each % np.diff(bounds)[task] for each in of_triplets]
+    return X, Triplets(*of_triplets, rng.choice([-1.0, 1.0], size=many), task), rng.random(many)
+
+
+def own_examples(n_tasks: int) -> list[np.ndarray]:
+    """Return each task's examples, of which there are fewer or more than features."""
+    return np.array_split(np.arange(N), [15, 20, 25][: n_tasks - 1])
 
 
 NEAR = 1e-9
 """How near 0 a decision's margin may be for rounding to turn it."""
-
-
-def part(triplets: Triplets, at: slice) -> Triplets:
-    """Return some of the triplets."""
-    return Triplets(*(each[at] for each in triplets))
 
 
 def learnt(
@@ -64,7 +75,8 @@ def learnt(
     """Return scores, queries, steps and matrices of a learner that gets its triplets in blocks."""
     state = Similarities(learner.policy(n_tasks), X, n_tasks, examples)
     blocks = [slice(0, BLOCK), slice(BLOCK, None)]
-    taken = [state.learn(part(triplets, at), draws[at]) for at in blocks]
+    parts = [Triplets(*(each[at] for each in triplets)) for at in blocks]
+    taken = [state.learn(part, draws[at]) for part, at in zip(parts, blocks, strict=True)]
     joined = (np.concatenate(each) for each in zip(*taken, strict=True))
     return *joined, np.stack([state.matrix(k) for k in range(n_tasks)])
 
@@ -84,26 +96,37 @@ def assert_agrees(
 
 
 powers = st.floats(-3.0, 2.0).map(lambda power: 10.0**power)
+bs = st.floats(0.0, 64.0)
 
 LEARNERS = {
-    "OMTRSL": st.builds(OMTRSL, powers, st.floats(0.0, 64.0), st.booleans()),
-    "OMTRSL-Active": st.builds(OMTRSLActive, powers, st.floats(0.0, 64.0), powers, st.booleans()),
-    "OMTRSL-Random": st.builds(
-        OMTRSLRandom, powers, st.floats(0.0, 64.0), st.floats(0.0, 1.0), st.booleans()
-    ),
+    "OMTRSL": st.builds(OMTRSL, powers, bs, st.booleans()),
+    "OMTRSL-Active": st.builds(OMTRSLActive, powers, bs, powers, st.booleans()),
+    "OMTRSL-Random": st.builds(OMTRSLRandom, powers, bs, st.floats(0.0, 1.0), st.booleans()),
+    "OSTRSL": st.builds(OSTRSL, powers),
+    "OGRSL": st.builds(OGRSL, powers),
 }
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_is_its_oracle(name: str) -> None:
-    """Every score, query and step, and the matrices, on dense and on sparse rows."""
+    """Every score, query and step, and the matrices, whatever the order of tasks and the rows.
+
+    OSTRSL is OASIS on each task's triplets, OGRSL on all of them.
+    """
 
     @THOROUGH
-    @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 6), LEARNERS[name])
-    def agree(seed: int, n_tasks: int, d: int, learner: Any) -> None:
-        X, triplets, draws = a_problem(seed, n_tasks, d)
+    @given(
+        st.integers(0, 10_000),
+        st.just(1) if name == "OGRSL" else st.integers(1, 4),
+        st.sampled_from([1, 4, 6, 12, 20]),
+        st.booleans(),
+        LEARNERS[name],
+    )
+    def agree(seed: int, n_tasks: int, d: int, in_turn: bool, learner: Any) -> None:
+        X, triplets, draws = a_problem(seed, n_tasks, d, in_turn)
         rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-        rounds, M = oracle.omtrsl(learner, rows, draws, n_tasks, d)
+        same = OMTRSL(learner.C, 0.0) if isinstance(learner, OSTRSL | OGRSL) else learner
+        rounds, M = oracle.omtrsl(same, rows, draws, n_tasks, d)
         margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
         if name == "OMTRSL-Active":
             margins += [
@@ -114,55 +137,13 @@ def test_learner_is_its_oracle(name: str) -> None:
         sure = min(margins) > NEAR
         if not sure and name == "OMTRSL-Active":
             return
-        for given_rows in (X, sparse.csr_array(X)):
-            got = learnt(learner, given_rows, triplets, draws, n_tasks)
+        ways = [(X, None), (sparse.csr_array(X), None)]
+        ways += [(X, own_examples(n_tasks))] if in_turn else []
+        for given_rows, examples in ways:
+            got = learnt(learner, given_rows, triplets, draws, n_tasks, examples)
             assert_agrees(rounds, M, got, triplets.y, sure)
 
     agree()
-
-
-@THOROUGH
-@given(st.integers(0, 10_000), st.sampled_from([4, 10, 20]), LEARNERS["OMTRSL"])
-def test_tasks_one_after_the_other(seed: int, d: int, learner: OMTRSL) -> None:
-    """Tasks that learn alone for a while, and come back, leave what the oracle has.
-
-    So do those whose examples are fewer than the features: none, some, or all of the tasks.
-    """
-    n_tasks, bounds = 3, np.array([0, 15, 20, 30])
-    X, triplets, draws = a_problem(seed, n_tasks, d)
-    lengths = np.random.default_rng(seed).multinomial(draws.size, [0.5, 0.1, 0.3, 0.1])
-    task = np.repeat([1, 0, 1, 2], lengths)
-    first, size = bounds[task], np.diff(bounds)[task]
-    triplets = Triplets(*(first + each % size for each in triplets[:3]), triplets.y, task)
-    examples = np.split(np.arange(30), bounds[1:-1])
-    rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-    rounds, M = oracle.omtrsl(learner, rows, draws, n_tasks, d)
-    margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
-    for known in (None, examples):
-        got = learnt(learner, X, triplets, draws, n_tasks, known)
-        assert_agrees(rounds, M, got, triplets.y, min(margins) > NEAR)
-
-
-@THOROUGH
-@given(st.integers(0, 10_000), powers)
-def test_single_and_global_learners_are_oasis(seed: int, C: float) -> None:
-    """OSTRSL is OASIS on each task's triplets, OGRSL on all of them."""
-    n_tasks, d = 3, 4
-    X, triplets, draws = a_problem(seed, n_tasks, d)
-    rows = [(X[a], X[i], X[j], y, 0) for a, i, j, y, _ in zip(*triplets, strict=True)]
-    one = triplets._replace(task=np.zeros_like(triplets.task))
-    for given_rows in (X, sparse.csr_array(X)):
-        for learner, given_triplets, many in ((OSTRSL(C), triplets, n_tasks), (OGRSL(C), one, 1)):
-            scores, _, _, matrices = learnt(learner, given_rows, given_triplets, draws, many)
-            for k in range(many):
-                mine = np.flatnonzero(given_triplets.task == k)
-                rounds, (W,) = oracle.omtrsl(
-                    OMTRSL(C, 0.0), [rows[i] for i in mine], draws[mine], 1, d
-                )
-                expected = np.array([r.p for r in rounds])
-                close = 1e-9 * max(1.0, np.abs(expected).max())
-                np.testing.assert_allclose(scores[mine], expected, rtol=0, atol=close)
-                np.testing.assert_allclose(matrices[k], W, rtol=0, atol=1e-8 * np.abs(W).max())
 
 
 CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
