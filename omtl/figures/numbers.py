@@ -11,9 +11,10 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure, why_lacking
+from omtl.experiment.descriptions import Panel
 from omtl.experiment.selection import NO_HINDSIGHT, plays_a_path
 from omtl.figures.panels import axes_of, check_measured
-from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedPanel, PlayedLine
+from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlayedLine
 from omtl.figures.plan import PlannedFigure
 from omtl.tables.plan import rule_of
 from omtl.tables.request import Request
@@ -62,7 +63,7 @@ class ShownPanel:
 
 
 def show_panel(
-    figure: PlannedFigure, panel: PlannedPanel, request: Request, failed: Mapping[str, Failure]
+    figure: PlannedFigure, panel: Panel, request: Request, failed: Mapping[str, Failure]
 ) -> ShownPanel:
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
@@ -72,14 +73,15 @@ def show_panel(
             f"figure {figure.id}: selection {rule.name} plays several points in turn, and lines "
             f"are of one; use --selection {NO_HINDSIGHT}"
         )
+    lines = [line for line in figure.lines if line.panel is panel]
     played: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}
-    for line in panel.lines:
+    for line in lines:
         units = line.experiment.repeats(request.seed, n_repeats)
         results = request.store.stored(units)
         if len(results) == n_repeats:
             protocol = line.experiment.protocol.name
-            check_measured(panel.description, protocol, results[0].arrays)
+            check_measured(panel, protocol, results[0].arrays)
             played.append(PlayedLine(**vars(line), units=units, results=results, rule=rule))
             continue
         why = why_lacking(units, len(results), failed)
@@ -90,15 +92,15 @@ def show_panel(
     parts: list[Axes] = []
     if played:
         try:
-            parts = [replace(p, notes=(*p.notes, *pulled)) for p in axes_of(panel, played)]
+            parts = [replace(p, notes=(*p.notes, *pulled)) for p in axes_of(played)]
         except DataMissing as fault:  # the units are stored, but a formula needs the data
             missing.append(str(fault))
     return ShownPanel(
-        panel.description.label,
-        panel.description.title,
+        panel.label,
+        panel.title,
         tuple(parts),
         tuple(missing),
-        panel.lines[0].experiment.repeats_are_of if panel.lines else "",
+        lines[0].experiment.repeats_are_of if lines else "",
     )
 
 
@@ -115,7 +117,7 @@ def show_figure(
     failed : dict, optional
         Why units failed, by key.
     """
-    return [show_panel(figure, panel, request, failed or {}) for panel in figure.panels]
+    return [show_panel(figure, panel, request, failed or {}) for panel in figure.description.panels]
 
 
 def figure_rows(figure: PlannedFigure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:

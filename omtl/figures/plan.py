@@ -10,8 +10,8 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
 from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.figures.panels import PANEL_KINDS, check_kind
-from omtl.figures.panels.axes import PlannedLine, PlannedPanel
-from omtl.tables.cells import each_cell, planned
+from omtl.figures.panels.axes import PlannedLine
+from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
 from omtl.tables.plan import describe, published
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
@@ -20,11 +20,11 @@ from omtl.tables.scoring import played
 
 @dataclass(frozen=True)
 class PlannedFigure:
-    """A figure of a paper: its description, and its panels under a reading."""
+    """A figure of a paper: its description, and the lines of its panels under a reading."""
 
     description: FigureDescription
     reading: Reading
-    panels: tuple[PlannedPanel, ...]
+    lines: tuple[PlannedLine, ...]
 
     @property
     def id(self) -> str:
@@ -33,12 +33,12 @@ class PlannedFigure:
 
     def units(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return all units that the figure needs, repeat after repeat."""
-        experiments = [line.experiment for panel in self.panels for line in panel.lines]
+        experiments = [line.experiment for line in self.lines]
         return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
 
 
 def plan_figure(name: str, reading: Reading) -> PlannedFigure:
-    """Return a figure's panels under a reading.
+    """Return a figure's lines under a reading.
 
     Raises
     ------
@@ -47,9 +47,10 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
     """
     description = describe("figure", name)
     numbers = published(description.published) if description.published else []
+    printed = {place_of(number): float(number["mean"]) for number in numbers}
     cheaper = description.cheaper.get(reading.name)
     smaller = cheaper.patch if cheaper else {}
-    panels = []
+    planned_lines: list[PlannedLine] = []
     for panel in description.panels:
         check_kind(panel)
         columns = {"": (reading.for_dataset(panel.dataset), panel.patch)}
@@ -60,8 +61,10 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
                 for column in table.columns
                 if column.dataset == panel.dataset
             }
-        lines = tuple(
+        metric = panel.metric or PANEL_KINDS[panel.kind].marked
+        lines = [
             PlannedLine(
+                panel,
                 line,
                 Experiment.compose(
                     Names(line.algorithm, panel.dataset, protocol, line.network or None),
@@ -69,12 +72,12 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
                     {**patch, **smaller},
                 ),
                 column,
-                (line.published, column or panel.published),
+                printed.get((column or panel.published, line.published, ALL_TASKS, metric)),
             )
             for line in panel.lines
             for protocol in panel.protocols or [description.protocol]
             for column, (read, patch) in columns.items()
-        )
+        ]
         if len(panel.protocols) < 2 and not panel.across:
             named = [f"{line.label} {line.description.title}".strip() for line in lines]
             refuse_twice(f"panel {panel.label}, label of a line", named)
@@ -82,14 +85,8 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
             said, grid = line.description, line.experiment.algorithm.grid
             named = [name for name in (said.parameter, said.by) if name]
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
-        metric = panel.metric or PANEL_KINDS[panel.kind].marked
-        marked = {
-            (number["algorithm"], number["dataset"]): float(number["mean"])
-            for number in numbers
-            if number["task"] == "all" and number["metric"] == metric
-        }
-        panels.append(PlannedPanel(panel, lines, marked))
-    return PlannedFigure(description, reading, tuple(panels))
+        planned_lines += lines
+    return PlannedFigure(description, reading, tuple(planned_lines))
 
 
 def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -> PlannedFigure:
@@ -102,7 +99,7 @@ def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -
     """
     if not figure.description.chosen_in:
         return figure
-    places = [line.place for panel in figure.panels for line in panel.lines]
+    places = [line.place for line in figure.lines]
     repeats, rule = request.n_repeats(figure.description), request.rule(figure.description)
     asked = replace(request, repeats=repeats, selection=rule)
     cells = planned(figure.description.chosen_in, asked, figure.reading, plays=0)
@@ -123,10 +120,7 @@ def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -
         same = replace(experiment, protocol=line.experiment.protocol).only([point])
         return replace(line, experiment=same)
 
-    panels = tuple(
-        replace(panel, lines=tuple(map(narrowed, panel.lines))) for panel in figure.panels
-    )
-    return replace(figure, panels=panels)
+    return replace(figure, lines=tuple(map(narrowed, figure.lines)))
 
 
 def play_figure(figure: PlannedFigure, request: Request) -> tuple[PlannedFigure, engine.Outcome]:

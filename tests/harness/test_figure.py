@@ -80,19 +80,12 @@ def test_every_figure_can_be_planned(name: str) -> None:
     """It names kinds, algorithms, networks and published cells that exist; its lines differ."""
     planned = plan_figure(name, Reading.of(name.partition("-")[0], "as_written"))
     assert planned.id == name
-    lines = [line for panel in planned.panels for line in panel.lines]
-    assert len(planned.units(0, 2)) == 2 * len(lines)
-    found = colours_of([line.label for line in lines])
+    assert len(planned.units(0, 2)) == 2 * len(planned.lines)
+    found = colours_of([line.label for line in planned.lines])
     assert len(set(found.values())) == len(found)
-    for panel in planned.panels:
-        column = panel.description.published
-        asked = {
-            (line.description.published, line.column or column)
-            for line in panel.lines
-            if line.description.published
-        }
-        there = {place for place in panel.published if place[1] in {at for _, at in asked}}
-        assert not there or asked <= there
+    for panel in planned.description.panels:
+        asked = [line for line in planned.lines if line.panel is panel]
+        assert len({line.printed is None for line in asked if line.description.published}) < 2
 
 
 @pytest.mark.usefixtures("golden")
@@ -124,7 +117,7 @@ def test_missing_data(store: Store) -> None:
     """A panel says what it misses and why; the lines and panels that can be drawn are."""
     planned = plan_figure("learning", READING)
     units = planned.units(0, 1)
-    there = planned.panels[0].lines[0].experiment.unit(0, 0)
+    there = planned.lines[0].experiment.unit(0, 0)
     store.add([StoredRow.of(there, compute(there))])
     failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
     shown = show_figure(planned, Request(repeats=1, store=store), failed)
@@ -151,8 +144,8 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
     about = {"units": [experiment.unit(0, 0)], "results": [Result(arrays, {})], "rule": a_rule()}
-    played = axes.PlayedLine(a_line(algorithm="pm"), experiment, **about)
-    [part] = panels.axes_of(axes.PlannedPanel(a_panel(kind=kind), ()), [played])
+    played = axes.PlayedLine(a_panel(kind=kind), a_line(algorithm="pm"), experiment, **about)
+    [part] = panels.axes_of([played])
     assert isinstance(part, Axes)
     assert set(part.lines[0].mean) == {100.0}
 
@@ -160,16 +153,18 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
 def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
     """Figure 2's learners get what Table 1 chooses, though TOL would choose otherwise."""
     figure = plan_figure("aklo-fig2", Reading.of("aklo", "as_written"))
-    panel = figure.panels[1]
-    lines = tuple(line for line in panel.lines if line.label in ("ITOL", "TOL"))
+    panel = figure.description.panels[1]
+    lines = tuple(
+        line for line in figure.lines if line.panel is panel and line.label in ("ITOL", "TOL")
+    )
     best = {}
     for line in lines:
         results = [compute(line.experiment.unit(0, 0))]
         best[line.label] = line.experiment.points[int(np.argmin(costs(results, a_rule())))]["lam"]
     assert best["ITOL"] != best["TOL"]
-    figure = replace(figure, panels=(replace(panel, lines=lines),))
+    figure = replace(figure, lines=lines)
     chosen = as_chosen(figure, Request(repeats=1, parallel=SERIAL, store=store), computed=True)
-    for line in chosen.panels[0].lines:
+    for line in chosen.lines:
         assert [point["lam"] for point in line.experiment.points] == [best["ITOL"]]
 
 
@@ -189,7 +184,7 @@ def test_a_dear_reading_of_a_figure_has_fewer_repeats_and_a_smaller_grid() -> No
     dear = describe("figure", "omtrsl-fig1")
     for reading, repeats, points in (("as_written", 1, 1), ("as_published", 5, 9)):
         assert Request(reading).n_repeats(dear) == repeats
-        line = plan_figure("omtrsl-fig1", Reading.of("omtrsl", reading)).panels[0].lines[0]
+        line = plan_figure("omtrsl-fig1", Reading.of("omtrsl", reading)).lines[0]
         assert len(line.experiment.points) == points
     assert Request("as_written", 4).n_repeats(dear) == 4
     assert Request("as_written").is_full(dear)

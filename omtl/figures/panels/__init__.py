@@ -1,8 +1,8 @@
 """The kinds of panels of a figure: they compute its numbers and run no learner.
 
-A kind is a function of that name in the module that `PANEL_KINDS` gives. It takes a panel's plan
-with what the store holds for its lines, and returns `Axes` with lines, vertical references and
-published marks, rounded as they are written. How they look is not decided here
+A kind is a function of that name in the module that `PANEL_KINDS` gives. It takes the
+lines of a panel with what the store holds for them, and returns `Axes` with lines and vertical
+references, rounded as they are written. How they look is not decided here
 (`omtl.figures.drawing`).
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from omtl.experiment.descriptions import Panel
 from omtl.experiment.schema import choose
-from omtl.figures.panels.axes import Axes, PlannedPanel, PlayedLine, axis_label
+from omtl.figures.panels.axes import Axes, PlayedLine, axis_label
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -36,8 +36,8 @@ class PanelKind(NamedTuple):
     marked : str
         The metric of the published numbers that it marks, where the panel names none.
     by_line : bool
-        Whether each line has axes of its own: it is a function of a line and the description of the
-        panel then, and otherwise of the panel and all lines.
+        Whether each line has axes of its own: it is a function of a line then, and otherwise of
+        all lines of the panel.
     """
 
     module: str
@@ -100,13 +100,14 @@ def check_kind(panel: Panel) -> None:
         choose("metric", panel.metric, absolute if is_absolute else list(METRICS))
 
 
-def axes_of(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
-    """Return the axes of a panel, given what the store holds for its lines."""
-    description = panel.description
-    kind = PANEL_KINDS[description.kind]
-    make = getattr(import_module(f"{__name__}.{kind.module}"), description.kind)
-    parts = [make(one, description) for one in played] if kind.by_line else make(panel, played)
-    return [replace(part, y_label=part.y_label or y_label_of(description)) for part in parts]
+def axes_of(played: Sequence[PlayedLine]) -> list[Axes]:
+    """Return the axes of a panel with published marks, given what the store holds for its lines."""
+    panel = played[0].panel
+    kind = PANEL_KINDS[panel.kind]
+    make = getattr(import_module(f"{__name__}.{kind.module}"), panel.kind)
+    parts = [make(one) for one in played] if kind.by_line else make(played)
+    more = {"marks": tuple(mark for line in played for mark in line.marks)}
+    return [replace(part, y_label=part.y_label or y_label_of(panel), **more) for part in parts]
 
 
 def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:

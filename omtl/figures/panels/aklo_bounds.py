@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine, Reference
@@ -24,7 +23,7 @@ PROVED = "bound as it can be proved"
 EXAMPLES = "examples"
 
 
-def task_bound(one: PlayedLine, panel: Panel) -> Axes:
+def task_bound(one: PlayedLine) -> Axes:
     """Return the mean errors on a task that has past tasks, against λ, beside bounds.
 
     A λ of the grid is the one that the theorem sets for some R, or for none: then it has no bound.
@@ -52,7 +51,7 @@ def task_bound(one: PlayedLine, panel: Panel) -> Axes:
         found = {ERRORS: arrays["mistakes"][:, arrays["place"] > 0].mean(axis=1)}
         found |= {label: np.full(len(lams), np.inf) for label in (PRINTED, PROVED, EXAMPLES)}
         for p in bounded:
-            tasks = tasks_of(unit, result, points[p], p, panel.delta)
+            tasks = tasks_of(unit, result, points[p], p, one.panel.delta)
             faced.append(tasks.assign(p=p))
             found[PRINTED][p] = bound_totals(tasks, "printed").mean()
             found[PROVED][p] = bound_totals(tasks, "proved").mean()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -39,42 +39,31 @@ OF_DATA = ("examples", "order", "place", "seen", "seen_by_task", "tested")
 class PlannedLine:
     """A line of a panel: its description, and the experiment behind it or a `column` of it.
 
-    Its `place` in the published table are the names of a row and a column, which may be empty.
+    `printed` is the published number of its `place`.
     """
 
+    panel: descriptions.Panel
     description: descriptions.Line
     experiment: Experiment = field(repr=False)
     column: str = ""
-    place: tuple[str, str] = ("", "")
+    printed: float | None = None
 
     @property
     def label(self) -> str:
         """What the line is called."""
         return self.description.label or self.experiment.algorithm.label
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The names of its row and column in the published table, which may be empty."""
+        return self.description.published, self.column or self.panel.published
 
-@dataclass(frozen=True)
-class PlannedPanel:
-    """A panel: its description and its lines.
-
-    Parameters
-    ----------
-    published : dict of (str, str) to float
-        Published values by their place.
-    """
-
-    description: descriptions.Panel
-    lines: tuple[PlannedLine, ...]
-    published: dict[tuple[str, str], float] = field(default_factory=dict)
-
-    def marks(self, played: Sequence[PlayedLine]) -> tuple[Mark, ...]:
-        """Return the published values of lines; a column's stands at the number in its name."""
-        marks = []
-        for line in played:
-            x = number_of(line.column) if line.column else None
-            if line.place in self.published:
-                marks.append(Mark(line.label, self.published[line.place], x))
-        return tuple(marks)
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The published value, if there is one; a column's stands at the number in its name."""
+        if self.printed is None or self.panel.stand_in:
+            return ()
+        return (Mark(self.label, self.printed, number_of(self.column) if self.column else None),)
 
 
 @dataclass(frozen=True, kw_only=True)

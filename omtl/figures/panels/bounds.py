@@ -154,7 +154,6 @@ Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
 
 def regret_axes(
     one: PlayedLine,
-    ridges: Sequence[float],
     bounds: Callable[[Unit, Mapping[str, Any]], Bounds],
     notes: Sequence[str],
     warning: str,
@@ -164,12 +163,11 @@ def regret_axes(
     The regret is against the first of the ridges' comparators u, the best fixed weights in
     hindsight (`omtl.theory.comparators.best_weights`). A bound of the regret against any other
     fixed weights v also bounds it: by bound(v) + loss(v) − loss(u). The least of these is over the
-    path of the ridges, and over no weights at all.
+    path of the panel's ridges, and over no weights at all.
 
     Parameters
     ----------
     one : PlayedLine
-    ridges : sequence of float
     bounds : callable
         ``bounds(unit, point)`` gives the bounds: the last for the least, the others for that of u.
     notes, warning
@@ -179,7 +177,7 @@ def regret_axes(
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         setting = setting_of(unit)
         *others, (tightest, last) = bounds(unit, one.experiment.points[p]).items()
-        path = [best_weights_of(unit, ridge) for ridge in ridges]
+        path = [best_weights_of(unit, ridge) for ridge in one.panel.ridges]
         path.append(np.zeros_like(path[0]))
         losses = [
             comparators.at_checkpoints(comparators.losses_under(setting.tasks, U), setting.stream)
@@ -206,7 +204,7 @@ def regret_axes(
 # DOM, theorem 4
 
 
-def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
+def regret_bound(one: PlayedLine) -> Axes:
     """Return the regret against the rounds played, beside what bounds it at the η and b played.
 
     The last line is the least bound over comparators (`regret_axes`).
@@ -216,7 +214,7 @@ def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
     eta, b = float(point["eta"]), float(point["b"])
     mixing, rounds = setting_of(unit).mixing, setting_of(unit).stream.checkpoint
     problem, printed = theorem4_constants(unit, b), dom.lemma1(mixing)
-    norm = dom.square_norm_B(best_weights_of(unit, panel.ridges[0]), b)
+    norm = dom.square_norm_B(best_weights_of(unit, one.panel.ridges[0]), b)
     best = dom.best_eta(float(rounds[-1]), problem, norm)
     notes = (
         f"lemma 1: ε = {printed.smallest_weight:.4g}, Q = 1, "
@@ -228,7 +226,7 @@ def regret_bound(one: PlayedLine, panel: Panel) -> Axes:
     )
     # Equal weights on a grid are not doubly stochastic: nothing is proved there.
     warning = "" if dom.is_doubly_stochastic(mixing) else "assumption 2 fails"
-    return regret_axes(one, panel.ridges, theorem4_bounds, notes, warning)
+    return regret_axes(one, theorem4_bounds, notes, warning)
 
 
 def theorem4_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:
@@ -288,7 +286,7 @@ def optimal_b(unit: Unit) -> tuple[list[Reference], tuple[str, ...]]:
 # OSMTL, theorem 1
 
 
-def smoothed_regret(one: PlayedLine, panel: Panel) -> Axes:
+def smoothed_regret(one: PlayedLine) -> Axes:
     """Return the regret, summed over the tasks, against the rounds played, beside its bounds.
 
     The last line is the least bound over comparators (`regret_axes`). Corollary 2, which is
@@ -299,12 +297,12 @@ def smoothed_regret(one: PlayedLine, panel: Panel) -> Axes:
     C, alpha = rates_of(unit, point)
     notes = [f"C = {C:.4g}, α = {alpha:.4g}, R = {largest_norm(unit):.4g}"]
     if np.allclose((C, alpha), osmtl.corollary2_rates(setting_of(unit).stream.start.size - 1)):
-        after = np.mean([corollary2_of(unit, panel.ridges[0]) for unit in one.units])
+        after = np.mean([corollary2_of(unit, one.panel.ridges[0]) for unit in one.units])
         notes.append(f"corollary 2 after all rounds: {after:.4g}")
     # Theorem 1 supposes that tasks learn whenever their margin is below 1.
     is_proved = point["margin"] >= 1.0 or point.get("any_task", False)
     warning = "" if is_proved else "nothing is proved"
-    return regret_axes(one, panel.ridges, theorem1_bounds, notes, warning)
+    return regret_axes(one, theorem1_bounds, notes, warning)
 
 
 def rates_of(unit: Unit, point: Mapping[str, Any]) -> tuple[float, float]:
@@ -345,7 +343,7 @@ ACTIVE = "theorem 2, ‖M − I‖"
 NO_MATRICES = "theorem 1 as proved, M = I"
 
 
-def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
+def mistake_bound(one: PlayedLine) -> Axes:
     """Return the mistakes against the triplets seen, beside bounds at the point that was chosen.
 
     The matrices that the bounds compare with are `omtl.theory.omtrsl.within_classes` for the
@@ -356,7 +354,7 @@ def mistake_bound(one: PlayedLine, panel: Panel) -> Axes:
 
     def curves(unit: Unit, result: Result, p: int) -> Curves:
         made = result.arrays["checkpoint_mistakes"][p]
-        bounds = mistake_bounds(unit, points[p], result.arrays["seen"], panel)
+        bounds = mistake_bounds(unit, points[p], result.arrays["seen"], one.panel)
         return {f"mistakes of {one.label}": made, **bounds}
 
     return bound_axes(

@@ -12,7 +12,7 @@ import numpy as np
 
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, PlayedLine, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlayedLine, line_of
 from omtl.measures.metrics import METRICS
 from omtl.util.errors import UserError
 
@@ -22,17 +22,17 @@ POINTS = 100
 """Numbers of examples at which absolute errors are drawn, interpolated between ends of tasks."""
 
 
-def learning_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def learning_curves(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the cumulative error rate against the number of examples."""
 
     def rates(result: Result, point: int) -> np.ndarray:
         return 100.0 * result.arrays["checkpoint_mistakes"][point] / result.arrays["seen"]
 
     lines = tuple(one.drawn(one.results[0].arrays["seen"], rates, WRONG) for one in played)
-    return [Axes("examples", lines, marks=panel.marks(played))]
+    return [Axes("examples", lines)]
 
 
-def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def task_curves(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the cumulative error rate of each of the panel's `tasks`, by name, axes by axes.
 
     Raises
@@ -52,7 +52,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
 
     names = list(played[0].results[0].facts["task_names"])
     parts = []
-    for task in panel.description.tasks:
+    for task in played[0].panel.tasks:
         if task not in names:
             raise UserError(f"task_curves: no task {task!r}; there are {', '.join(names)}")
         lines = tuple(line(one, names.index(task)) for one in played)
@@ -60,7 +60,7 @@ def task_curves(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
     return parts
 
 
-def lifelong_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def lifelong_error(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the mean error rate of the tasks met so far against their number.
 
     Published final rates are marked, unless the panel is a `stand_in` for data that the paper has.
@@ -75,16 +75,15 @@ def lifelong_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
     lines = tuple(
         one.drawn(1 + np.arange(task_ends(one.results[0]).size), rates, WRONG) for one in played
     )
-    marks = () if panel.description.stand_in else panel.marks(played)
-    return [Axes("tasks met", lines, marks=marks)]
+    return [Axes("tasks met", lines)]
 
 
-def last_task(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def last_task(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the errors on the last task of a lifelong stream against its examples in one repeat.
 
     The hyper-parameters are chosen over all repeats; the panel's `repeat` is the one that is shown.
     """
-    shown = panel.description.repeat % len(played[0].results)
+    shown = played[0].panel.repeat % len(played[0].results)
     lines = []
     for one in played:
         result, chosen = one.results[shown], one.chosen[shown]
@@ -118,7 +117,7 @@ def task_ends(result: Result) -> np.ndarray:
     return ends
 
 
-def absolute_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def absolute_error(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the panel's metric, of real targets, as the examples or the tasks come.
 
     ``absolute_error`` is the mean error of all predictions so far, ``test_absolute_error`` that of
@@ -139,7 +138,7 @@ def absolute_error(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Ax
     x_label, y_label, curve = {
         "absolute_error": ("examples", "mean absolute error so far", so_far),
         "test_absolute_error": ("tasks", "mean absolute test error", tested),
-    }[panel.description.metric]
+    }[played[0].panel.metric]
     found = [(one.label, one.over_repeats(curve)) for one in played]
     lines = tuple(line_of(label, curves[0, 0], curves[:, 1]) for label, curves in found)
-    return [Axes(x_label, lines, y_label, marks=panel.marks(played))]
+    return [Axes(x_label, lines, y_label)]

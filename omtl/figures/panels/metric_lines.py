@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from data_fetchers.fetch import DataMissing
-from omtl.experiment.descriptions import Panel
 from omtl.figures.panels.axes import (
     Axes,
     Curve,
     PlannedLine,
-    PlannedPanel,
     PlayedLine,
     Reference,
     line_of,
@@ -23,20 +21,17 @@ from omtl.tables.scoring import numbers_at
 from omtl.util.errors import UserError
 
 
-def across_columns(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def across_columns(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the panel's metric against the number in the columns' names, one line per method.
 
     In each repeat the number is that of the point of the grid that the rule chose.
     """
-    asked = panel.description
-    lines = joined_lines(played, lambda line: number_of(line.column), asked.metric)
-    return [Axes(asked.across, lines, marks=panel.marks(played))]
+    panel = played[0].panel
+    lines = joined_lines(played, lambda line: number_of(line.column), panel.metric)
+    return [Axes(panel.across, lines)]
 
 
-def training_size(
-    panel: PlannedPanel,  # noqa: ARG001
-    played: Sequence[PlayedLine],
-) -> list[Axes]:
+def training_size(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return the area under the ROC curve on held-out examples against the training examples.
 
     A method's points are its experiments under the panel's protocols, which differ in ``n_train``.
@@ -66,7 +61,7 @@ def chosen_line(label: str, at: dict[float, PlayedLine], metric: str) -> Curve:
     return line_of(label, list(at), np.transpose(values), params=params)
 
 
-def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
+def parameter_effect(one: PlayedLine) -> Axes:
     """Return the panel's metric, by default the error rate, against one hyper-parameter.
 
     For each value of it the rule chooses among the points that have it.
@@ -85,7 +80,7 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
             notes = (f"no b*: {fault}",)
     return Axes(
         f"{asked.symbol or name} ({one.label})",
-        (chosen_line(one.label, at, panel.metric or "error"),),
+        (chosen_line(one.label, at, one.panel.metric or "error"),),
         x_scale=asked.scale or "linear",
         ticks=tuple(map(float, grid)),
         references=tuple(references),
@@ -93,7 +88,7 @@ def parameter_effect(one: PlayedLine, panel: Panel) -> Axes:
     )
 
 
-def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
+def sensitivity(one: PlayedLine) -> Axes:
     """Return a number against a hyper-parameter, at every point of a grid, none of them chosen.
 
     A line's `parameter` is on the x axis; where it names one more hyper-parameter `by`, there is a
@@ -116,9 +111,9 @@ def sensitivity(one: PlayedLine, panel: Panel) -> Axes:
         )
 
     def values_at(point: int) -> np.ndarray:
-        if not panel.metric:
+        if not one.panel.metric:
             return np.array([result.arrays["validation"][point] for result in one.results])
-        return numbers_at(one.results, np.full(len(one.results), point), panel.metric, one.rule)
+        return numbers_at(one.results, np.full(len(one.results), point), one.panel.metric, one.rule)
 
     lines = []
     for other in grid[by] if by else [None]:

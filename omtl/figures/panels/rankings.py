@@ -10,17 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from omtl.experiment.unit import Result
-from omtl.figures.panels.axes import Axes, Curve, PlannedPanel, PlayedLine, line_of
+from omtl.figures.panels.axes import Axes, Curve, PlayedLine, line_of
 from omtl.util.errors import UserError
 
 MEASURES = {"AP@k": "precision", "mAP@k": "average_precision"}
 """The arrays behind each measure."""
 
 
-def precision_at_k(
-    panel: PlannedPanel,  # noqa: ARG001
-    played: Sequence[PlayedLine],
-) -> list[Axes]:
+def precision_at_k(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return axes for AP@k and for mAP@k against the number of ranks k."""
 
     def line(one: PlayedLine, name: str) -> Curve:
@@ -35,7 +32,7 @@ def precision_at_k(
     return parts
 
 
-def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]:
+def query_ratio(played: Sequence[PlayedLine]) -> list[Axes]:
     """Return axes for AP@k and mAP@k, at the panel's `rank` k, against the panel's `ratios`.
 
     A line that says ``varies: queries`` goes through all points of its grid, which query from few
@@ -48,8 +45,8 @@ def query_ratio(panel: PlannedPanel, played: Sequence[PlayedLine]) -> list[Axes]
     UserError
         If a line varies in its queries, and its learner reports none or reaches no ratio.
     """
-    rank = panel.description.rank
-    ratios = np.array(panel.description.ratios, dtype=np.float64)
+    rank = played[0].panel.rank
+    ratios = np.array(played[0].panel.ratios, dtype=np.float64)
 
     def line(one: PlayedLine, name: str) -> Curve:
         if one.description.varies == "queries":

@@ -6,12 +6,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.metrics import adjusted_rand_score
 
-from omtl.experiment.descriptions import Panel
 from omtl.figures.panels.axes import HeatMap, PlayedLine, line_of
 from omtl.util.errors import UserError
 
 
-def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
+def relationship(one: PlayedLine) -> HeatMap:
     """Return a heat map of a method's η, the mean over the repeats.
 
     In each repeat it is that of the point of the grid that the rule chose. The panel's ``groups``
@@ -25,7 +24,7 @@ def relationship(one: PlayedLine, panel: Panel) -> HeatMap:
         If the groups do not add up to the tasks, there is only one task, or the method tells of no
         relations.
     """
-    groups = dict(panel.groups)
+    groups = dict(one.panel.groups)
     if any("found_eta" not in result.arrays for result in one.results):
         raise UserError(f"relationship: {one.label} reports no relations between tasks (found_eta)")
     eta = one.over_repeats(lambda result, point: result.arrays["found_eta"][point])

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.data.streams import Tasks
-from omtl.experiment.descriptions import Panel
 from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine
@@ -93,7 +92,7 @@ THEORIES = {"eta": pgd, "kappa": rda}
 """What theory says of a learner, by the name of its rate."""
 
 
-def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
+def rom_regret(one: PlayedLine) -> Axes:
     """Return the regret against the rounds played, beside its bounds.
 
     The regret at T is against the weights that are best for the first T rounds, at the rate of the
@@ -103,7 +102,7 @@ def rom_regret(one: PlayedLine, panel: Panel) -> Axes:
     rate, regulariser = rate_and_regulariser(one)
     theory, rates = THEORIES[rate], np.array([float(p[rate]) for p in one.experiment.points])
     checkpoint = setting_of(one.units[0]).stream.checkpoint
-    horizons = spread_checkpoints(checkpoint, panel.horizons)
+    horizons = spread_checkpoints(checkpoint, one.panel.horizons)
     gaps: list[float] = []
 
     def horizon(c: int, unit: Unit, result: Result) -> Horizon:
