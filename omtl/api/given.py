@@ -54,7 +54,8 @@ def told_apart(
     overrides: list[str] = []
     others: list[Any] = []
     for one in given:
-        (overrides if isinstance(one, str) and "=" in one else others).append(one)
+        is_override = isinstance(one, str) and ("=" in one or one.startswith("~"))
+        (overrides if is_override else others).append(one)
     if len(others) > 2:
         raise UserError(
             f"{others[2]!r} follows the algorithm and the data; write an override as NAME=VALUE, "

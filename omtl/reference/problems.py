@@ -157,7 +157,8 @@ def points_around(learner: Any) -> list[Any]:
     for factor in (0.5, 2.0):
         each = {name: _changed(value, factor) for name, value in values.items()}
         each = {name: value for name, value in each.items() if value is not None}
-        changes += [each, *({name: value} for name, value in each.items())]
+        if each:
+            changes += [each, *({name: value} for name, value in each.items())]
     shape = problem((12, 12, 12)).shape
     points = [learner]
     for changed in changes:

@@ -155,10 +155,17 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
         if isinstance(network, str):
             return mixing_matrix(n_tasks, network)
         if isinstance(network, Mapping):
+            if not isinstance(network.get("weights", ""), str):
+                raise UserError("network: weights is a name; give weights of your own as the array")
             return mixing_matrix(**{"n_nodes": n_tasks, **network})
     except (UserError, TypeError) as fault:
         raise ValueError(str(fault)) from fault
-    mixing = np.ascontiguousarray(network, dtype=np.float64)
+    try:
+        mixing = np.ascontiguousarray(network, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"network={network!r} must be a name, a mapping of options or an array of weights"
+        ) from None
     if mixing.ndim != 2 or mixing.shape[0] != mixing.shape[1]:
         raise ValueError(f"network: combination weights of shape {mixing.shape} are not square")
     if not (np.all(mixing >= 0.0) and np.allclose(mixing.sum(axis=1), 1.0)):

@@ -121,6 +121,17 @@ class Slotted:
     update = Good.update
 
 
+class Undecorated:
+    """A perceptron that is no dataclass, of our own. Cost per example: O(nonzeros)."""
+
+    new_state = Good.new_state
+    score = Good.score
+    update = Good.update
+
+    def __init__(self) -> None:
+        self.eta = 1.0
+
+
 @dataclass(eq=False)
 class Arrays(Good):
     """A perceptron of our own with arrays as values. Cost per example: O(nonzeros)."""
@@ -179,7 +190,9 @@ def test_a_broken_learner_is_found(learner: Any, check: str) -> None:
     assert check in broken(learner)
 
 
-@pytest.mark.parametrize("learner", [Good(), Slotted(), Arrays()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "learner", [Good(), Slotted(), Undecorated(), Arrays()], ids=lambda x: type(x).__name__
+)
 def test_a_good_learner_passes(learner: Any) -> None:
     """A plain class in plain NumPy, whatever holds its hyper-parameters."""
     assert broken(learner) == []

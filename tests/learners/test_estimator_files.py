@@ -195,6 +195,8 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "rounds='x' is not known; choose from task, example": lambda _: ROMPGD(rounds="x").fit(X, Y),
     "no topology 'star'": lambda _: DOM1(network="star").fit(X, Y, TASK),
     "unexpected keyword argument 'size'": lambda _: DOM1(network={"size": 2}).fit(X, Y, TASK),
+    "weights is a name; give": lambda _: DOM1(network={"weights": np.eye(4)}).fit(X, Y, TASK),
+    "must be a name, a mapping": lambda _: DOM1(network=[[1], [1, 2]]).fit(X, Y, TASK),
     "are not square": lambda _: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
     "each row must sum to 1": lambda _: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
     "NS: NS: one node a task is needed": lambda _: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
