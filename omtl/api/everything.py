@@ -19,7 +19,7 @@ from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.experiment.descriptions import BLIND, OF_TABLES, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
-from omtl.figures.plan import play_figure
+from omtl.figures.numbers import play_figure
 from omtl.tables import plan
 from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, rule_without_hindsight

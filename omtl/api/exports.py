@@ -20,7 +20,6 @@ from omtl.experiment.unit import Experiment, Unit
 from omtl.figures import numbers
 from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
-from omtl.figures.plan import as_chosen, plan_figure
 from omtl.reproduction.json_ld import croissant, write_crate
 from omtl.reproduction.record import write_record_table
 from omtl.tables import plan
@@ -174,7 +173,7 @@ def _figure(name: str, request: Request) -> Export:
     description = plan.describe("figure", name)
     request.check(description)
     reading, stem = Reading.of(description.paper, request.reading), request.stem(description)
-    figure = as_chosen(plan_figure(name, reading), request)
+    figure = numbers.as_chosen(numbers.plan_figure(name, reading), request)
     units = figure.units(request.seed, request.n_repeats(description))
     bib: dict[str, str | bytes] = {"bib": bibtex(units, description.paper)}
     folder = results_to_read("figures") / "figures"

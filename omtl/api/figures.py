@@ -17,9 +17,16 @@ from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.experiment.descriptions import by_reading, by_rule
 from omtl.experiment.readings import Reading
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import FOLDED, ShownPanel, figure_rows, show_figure
+from omtl.figures.numbers import (
+    FOLDED,
+    PlannedFigure,
+    ShownPanel,
+    figure_rows,
+    plan_figure,
+    play_figure,
+    show_figure,
+)
 from omtl.figures.pictures import LOOK, render
-from omtl.figures.plan import PlannedFigure, plan_figure, play_figure
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import Request

@@ -18,8 +18,7 @@ from omtl.evidence.comparisons import (
 from omtl.evidence.ranks import Ranking, rank_rows, rankings, write_diagrams
 from omtl.experiment.descriptions import TableDescription, by_reading
 from omtl.experiment.readings import Reading
-from omtl.figures.numbers import show_figure
-from omtl.figures.plan import as_chosen, plan_figure
+from omtl.figures.numbers import as_chosen, plan_figure, show_figure
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import as_text, each_cell, planned
 from omtl.tables.plan import describe, descriptions

@@ -25,13 +25,12 @@ from omtl.experiment.playing import compute
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import Result
-from omtl.figures import drawing, panels, plan
+from omtl.figures import drawing, numbers, panels
 from omtl.figures.colours import OWN, colours_of
-from omtl.figures.numbers import figure_rows, show_figure
+from omtl.figures.numbers import as_chosen, figure_rows, plan_figure, show_figure
 from omtl.figures.panels import axes
 from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
-from omtl.figures.plan import as_chosen, plan_figure
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.util.paths import ROOT
@@ -43,7 +42,7 @@ GOLDEN = ROOT / "tests" / "golden" / "figures"
 @pytest.fixture
 def golden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let figures be the small ones."""
-    monkeypatch.setattr(plan, "describe", lambda _kind, name: golden_figure(name))
+    monkeypatch.setattr(numbers, "describe", lambda _kind, name: golden_figure(name))
 
 
 def made(name: str, folder: Path, store: Store | None = None) -> list[Path]:
@@ -206,9 +205,9 @@ def test_a_figure_has_the_numbers_of_its_table(figure: str, metric: str) -> None
             & (table["reading"] == line.reading)
         ]
         column = {"run": "ours_mean", "published": "published_mean"}[line.kind]
-        numbers = dict(zip(rows["dataset"].map(number_of), rows[column], strict=True))
+        printed = dict(zip(rows["dataset"].map(number_of), rows[column], strict=True))
         x, y = ([float(one) for one in text.split()] for text in (line.x, line.y))
-        assert dict(zip(x, y, strict=True)) == pytest.approx(numbers, abs=1e-4)
+        assert dict(zip(x, y, strict=True)) == pytest.approx(printed, abs=1e-4)
 
 
 def test_a_learner_has_its_colour_in_every_order() -> None:
@@ -240,7 +239,7 @@ def test_a_timed_protocol_keeps_seconds() -> None:
 
 
 if __name__ == "__main__":
-    plan.describe = lambda _kind, name: golden_figure(name)  # type: ignore[assignment]
+    numbers.describe = lambda _kind, name: golden_figure(name)  # type: ignore[assignment]
     for figure in FIGURES:
         with TemporaryDirectory() as folder:
             text = made(figure, Path(folder))[-1].read_text(encoding="utf-8")
