@@ -15,10 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.api.names import known_name
+from omtl.api.names import known_name, known_table
 from omtl.experiment.descriptions import CLOSEST
 from omtl.tables.cells import PLACE, with_numbers
-from omtl.tables.plan import descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -35,7 +34,7 @@ def __dir__() -> list[str]:
 
 def _published(table: str, reading: str, selection: str) -> PublishedRun:
     user_folder.find()
-    known = known_name("table", table, descriptions("table"))
+    known = known_table(table)
     found = runs_of(results_to_read(), known)
     named = {run.name: run for run in found}
     asked = f"{reading}_by_{selection}" if selection else reading

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from omtl.api.names import known_table
 from omtl.api.requests import ParallelOptions, RequestOptions, parallel_for, request_for
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
@@ -84,11 +85,9 @@ def verify(
     UserError
         If there is no such table, or no cell can be compared.
     """
-    for table in tables:
-        describe("table", table)  # reports a wrong name
+    names = list(dict.fromkeys(map(known_table, tables))) or list(descriptions("table"))
     if sign is not None:
         replaying.refuse_name(sign)
-    names = list(dict.fromkeys(tables)) or list(descriptions("table"))
     engine = parallel_for(**how)
     checks = []
     for run, row in replaying.draw_cells(results_to_read(), names, cells or len(names), seed):
@@ -116,7 +115,7 @@ def search_grids(
         If there is no such table or search, or the table uses a search itself or has no grid that
         is large enough for one.
     """
-    request = request_for(**given)
+    table, request = known_table(table), request_for(**given)
     cells = planned(table, request, plays=0)
     if cells["search"].notna().any():
         raise UserError(
@@ -136,6 +135,7 @@ def search_grids(
 
 def search_pages(table: str, page: bool, placebo: bool, seed: int = 0) -> list[Path]:
     """Write the page of a recorded search of readings, and its placebo test."""
+    table = known_table(table)
     pages = searching.write_page(table) if page else []
     return pages + ([write_placebo_test(table, seed)] if placebo else [])
 
@@ -177,7 +177,7 @@ def search_readings(
     UserError
         If there is no such table or reading.
     """
-    n_repeats = repeats or searching.REPEATS
+    table, n_repeats = known_table(table), repeats or searching.REPEATS
     full = keep or (n_repeats >= searching.REPEATS and seed == 0)
     if full:
         searching.readings_folder(table)  # refused before anything is played

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.names import known_name
+from omtl.api.names import known_id, known_name
 from omtl.api.requests import RequestOptions, request_for
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
@@ -108,7 +108,7 @@ def explain(
     >>> omtl.explain("dom-table1", "dom-i (ring) on synthetic").facts["verdict"]
     'match'
     """
-    request, known = request_for(**given), _known_id(name)
+    request, known = request_for(**given), known_id(name)
     claims = _claims_by(known)
     is_figure = known in descriptions("figure")
     if is_figure and not claims:
@@ -126,13 +126,9 @@ def cell_names(name: str, **given: Unpack[RequestOptions]) -> Sequence[str]:
 
     A figure has claims only.
     """
-    request, known = request_for(**given), _known_id(name)
+    request, known = request_for(**given), known_id(name)
     is_table = known in descriptions("table")
     return [*(cell_names_in(planned(known, request)) if is_table else ()), *_claims_by(known)]
-
-
-def _known_id(name: str) -> str:
-    return known_name("table or figure", name, [*descriptions("table"), *descriptions("figure")])
 
 
 def _claims_by(name: str) -> dict[str, pd.Series]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from omtl import datasets, results
+from omtl.api.names import known_name
 from omtl.api.requests import RequestOptions, request_for
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import choose, read_yaml
+from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.figures import numbers
@@ -55,7 +56,7 @@ def citations(overrides: Sequence[str]) -> str:
 
 def is_data(name: str) -> bool:
     """Whether a name is that of a data set."""
-    return name in datasets.names()
+    return name.casefold() in datasets.names()
 
 
 def is_records(name: str) -> bool:
@@ -142,10 +143,10 @@ def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[P
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
     makers |= dict.fromkeys(datasets.names(), _data_set)
-    maker = makers[choose("table, figure or data set", name, list(makers))]
-    contents, stem, summary, source = maker(name, request)
+    known = known_name("table, figure or data set", name, makers)
+    contents, stem, summary, source = makers[known](known, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
-    return f"{name}: {summary}; from {source}", paths
+    return f"{known}: {summary}; from {source}", paths
 
 
 def _table(name: str, request: Request) -> Export:

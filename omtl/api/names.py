@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from omtl.experiment.schema import choose
+from omtl.tables.plan import descriptions
 from omtl.util.errors import UserError
 
 
@@ -30,3 +31,13 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     alike = [one for one in names if one.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else choose(what, name, names)
+
+
+def known_table(name: str) -> str:
+    """Return the id of a table; raise UserError if there is no such table."""
+    return known_name("table", name, descriptions("table"))
+
+
+def known_id(name: str) -> str:
+    """Return the id of a table or figure; raise UserError if there is no such one."""
+    return known_name("table or figure", name, [*descriptions("table"), *descriptions("figure")])

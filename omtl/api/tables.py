@@ -16,7 +16,7 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.api.explanations import Explanation, explain_cell
-from omtl.api.names import known_name
+from omtl.api.names import known_table
 from omtl.api.plots import axes_for, draw_agreement
 from omtl.api.requests import RequestOptions, request_for
 from omtl.compute.engine import News, Outcome
@@ -49,7 +49,7 @@ from omtl.tables.layout import (
     with_texts,
 )
 from omtl.tables.notes import diagnoses, notes, notes_on_sources, why_of
-from omtl.tables.plan import describe, descriptions, refuse_wrong_questions
+from omtl.tables.plan import describe, refuse_wrong_questions
 from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
     PublishedRun,
@@ -355,7 +355,7 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     [[12.66, 12.7972, 'match']]
     """
     request = request_for(**given)
-    return played_table(known_name("table", name, descriptions("table")), request, cell)
+    return played_table(known_table(name), request, cell)
 
 
 def judge_again(table: str) -> list[Path]:
@@ -368,8 +368,8 @@ def judge_again(table: str) -> list[Path]:
     UserError
         If there is no such table.
     """
-    of = describe("table", table)
-    return [path for run in runs_of(RESULTS, table) for path in _judged_again(run, of)]
+    of = describe("table", known_table(table))
+    return [path for run in runs_of(RESULTS, of.id) for path in _judged_again(run, of)]
 
 
 def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:

@@ -207,6 +207,19 @@ def test_an_exported_draw_is_not_said_to_be_from_files(tmp_path: Path) -> None:
     assert said.endswith("; from a draw with seed 0")
 
 
+def test_names_are_matched_without_regard_to_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of what is exported and tested, too; a wrong one is told which figures there are."""
+    ((said, paths),) = exports.export(["DOM-Table1"], tmp_path)
+    assert said.startswith("dom-table1: ")
+    assert tmp_path / "dom-table1.csv" in paths
+    assert main(["export", "Random_Walk", "--reading", "as_written"]) == 2
+    assert "a data set is exported as its config has it" in capsys.readouterr().err
+    assert main(["audit", "statistics", "DOM-Table7"]) == 2
+    assert "dom-fig2" in capsys.readouterr().err
+
+
 def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
     """And says what brings it, as the extra `tables` is no part of the first installation."""
     words = ["export", "dom-table1", "--to", str(tmp_path)]

@@ -137,7 +137,7 @@ def test_a_trial_is_as_far_from_print_as_its_cells_on_average(
 
 
 def searched_by_command(*words: str) -> None:
-    assert main(["audit", "readings", TABLE, *words]) == 0
+    assert main(["audit", "readings", TABLE.upper(), *words]) == 0
 
 
 @pytest.mark.usefixtures("tried")

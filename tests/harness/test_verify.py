@@ -217,7 +217,7 @@ def test_the_command_signs_off(
     monkeypatch.setattr("omtl.util.paths.RESULTS", results)
     made_on = {**host.host(), "commit": "abc"}
     monkeypatch.setattr(replay, "host", lambda: made_on)
-    assert _main.main(["audit", "verify", "--cells", "2"]) == 0
+    assert _main.main(["audit", "verify", "DOM-Table1", "--cells", "2"]) == 0
     first = (results / "verify.csv").read_text(encoding="utf-8")
     tamper(results, lambda values: np.nextafter(values, np.inf))
     assert _main.main(["audit", "verify", "--cells", "1", "--seed", "3"]) == 1
