@@ -15,13 +15,10 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from copy import copy
-from functools import partial
-from operator import itemgetter
-from struct import error as StructError  # noqa: N812 - as exceptions are named
-from struct import pack_into
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +28,8 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from omtl.sklearn import PassiveAggressive
-from omtl.sklearn.base import NOT_QUICK, MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.stream import NOT_QUICK
 
 __all__ = ["MultiTask"]
 
@@ -46,49 +44,6 @@ FIRST_COLUMNS = 16
 
 UNNAMED = ()
 """The task of examples that do not name one, beside tasks that are learnt as they come."""
-
-
-class Layout(NamedTuple):
-    """How examples with the same features are read.
-
-    Parameters
-    ----------
-    names : tuple of hashable
-        The keys of such an example, in its order.
-    known : tuple of hashable
-        The features with columns, in the order of these.
-    pick : callable
-        Returns their values.
-    columns : ndarray of shape (n_known,), int32
-    values : ndarray of shape (n_known,)
-        Where an example's values go.
-    has_unknown : bool
-        Whether a feature has no column.
-    """
-
-    names: tuple[Hashable, ...]
-    known: tuple[Hashable, ...]
-    pick: Callable[[Mapping[Hashable, Any]], Iterable[Any]]
-    columns: np.ndarray
-    values: np.ndarray
-    has_unknown: bool
-
-
-FROM_FIRST = np.zeros(1, dtype=np.int64)
-"""The places at which sums begin: one sum of everything."""
-
-
-def norm_of_sparse(values: np.ndarray) -> float:
-    """Return the squared norm of a sparse row, bit-identical to that of arrays."""
-    with np.errstate(over="ignore"):
-        squares = values * values
-    if np.count_nonzero(squares) < squares.size:
-        squares = squares[squares != 0.0]
-    return np.add.reduceat(squares, FROM_FIRST)[0] if squares.size else 0.0
-
-
-def _few(known: tuple[Hashable, ...], x: Mapping[Hashable, Any]) -> list[Any]:
-    return [x[name] for name in known]
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -138,7 +93,9 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
-        self._layout: Layout | None = None
+        self._names: tuple[Hashable, ...] | None = None  # of the example before, as it was read
+        self._known: list[Hashable] = []
+        self._columns = np.zeros(0, np.int32)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -160,17 +117,32 @@ class MultiTask(base.MiniBatchClassifier):
             If a feature is not a finite number, or the label is not one of `classes`, or the task
             is not one of `tasks`.
         """
-        model = self._model or self._begun(self._task_of(x))
-        self._one(x, model._sign_of(y))
+        task = self._task_of(x)
+        model = self._begun(task)
+        self._give_columns(x)
+        columns, values = self._row_of(x)
+        try:
+            stream = model._stream
+            score = stream.one_sparse(columns, values, stream.sign[y], task)
+        except NOT_QUICK:
+            model.partial_fit(self._rows(columns, values, 1), [y], [task])
+        else:
+            if not -math.inf < score < math.inf:
+                model._warn()
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
-        score = self._one(x, 0.0)
-        return self._begun()._stream.labels[score > 0.0]
+        return self._labels()[self.decision_one(x) > 0.0]
 
     def decision_one(self, x: dict[Hashable, Any]) -> float:
         """Return the signed score of one example; of a new task, as its first one."""
-        return self._one(x, 0.0)
+        task = self._task_of(x)
+        model = self._begun(task)
+        columns, values = self._row_of(x)
+        try:
+            return model._stream.one_sparse(columns, values, 0.0, task)
+        except NOT_QUICK:
+            return float(self._scores(self._rows(columns, values, 1), [task])[0])
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
@@ -178,7 +150,7 @@ class MultiTask(base.MiniBatchClassifier):
         It has the same order as the scores, but is not calibrated.
         """
         positive = float(expit(self.decision_one(x)))
-        return dict(zip(self._begun()._stream.labels, (1.0 - positive, positive), strict=True))
+        return dict(zip(self._labels(), (1.0 - positive, positive), strict=True))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows of a frame, in order; bit-identical to `learn_one`.
@@ -191,39 +163,37 @@ class MultiTask(base.MiniBatchClassifier):
             The labels, in the order of the rows.
         """
         if len(X):
-            task = self._tasks_of(X)
-            model = self._begun(task[0])
-            rows = self._rows_of(X, learns=True)
-            model.partial_fit(rows, np.asarray(y), task)
+            tasks = self._tasks_of(X)
+            model = self._begun(tasks[0])
+            self._give_columns(X.columns)
+            model.partial_fit(self._rows_of(X), np.asarray(y), tasks)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the result of `predict_proba_one`, one row per example."""
         positive = expit(self._decide_many(X))
         table = np.column_stack([1.0 - positive, positive])
-        return pd.DataFrame(table, X.index, self._known_classes())
+        return pd.DataFrame(table, X.index, self._labels())
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the predicted class of each row."""
-        classes = np.array(self._known_classes())
+        classes = np.array(self._labels())
         return pd.Series(classes[(self._decide_many(X) > 0.0).astype(int)], X.index)
 
     def _decide_many(self, X: pd.DataFrame) -> np.ndarray:
         """Return the scores of the rows of a frame."""
-        scores = np.zeros(len(X))
-        if not len(X):
-            return scores
-        task = self._tasks_of(X)
-        model = self._begun(task[0])
-        rows = self._rows_of(X, learns=False)
-        if self.tasks is not None:
-            return model.decision_function(rows, task)
+        return self._scores(self._rows_of(X), self._tasks_of(X)) if len(X) else np.zeros(0)
+
+    def _scores(self, rows: sparse.csr_array, tasks: list[Hashable]) -> np.ndarray:
+        """Return the scores of rows; those of a new task, as of its first example."""
+        scores, model = np.zeros(len(tasks)), self._begun(tasks[0])
         at: dict[Hashable, list[int]] = {}
-        for i, name in enumerate(task):
-            at.setdefault(name, []).append(i)
-        for name, places in at.items():
+        for i, task in enumerate(tasks):
+            at.setdefault(task, []).append(i)
+        for task, places in at.items():
             asked = copy(model)
-            asked._meet(name)
-            scores[places] = asked.decision_function(rows[places], [name] * len(places))
+            if self.tasks is None:
+                asked._meet(task)
+            scores[places] = asked.decision_function(rows[places], [task] * len(places))
         return scores
 
     def _tasks_of(self, X: pd.DataFrame) -> list[Hashable]:
@@ -231,24 +201,43 @@ class MultiTask(base.MiniBatchClassifier):
         found = self._task_of(X)
         return found.tolist() if isinstance(found, pd.Series) else [found] * len(X)
 
-    def _rows_of(self, X: pd.DataFrame, learns: bool) -> sparse.csr_array:
-        """Return the rows of a frame in the learner's columns."""
-        layout = self._layout_of(tuple(X.columns), learns)
-        values = X[[*layout.known]].to_numpy(dtype=np.float64)
-        n, f = values.shape
-        at, shape = np.tile(layout.columns, n), (n, self._begun().n_features_in_)
-        return sparse.csr_array((values.ravel(), at, np.arange(n + 1) * f), shape=shape)
+    def _rows_of(self, X: pd.DataFrame) -> sparse.csr_array:
+        """Return the known features of the rows of a frame in the learner's columns."""
+        known = [name for name in X.columns if name in self._column]
+        values = X[known].to_numpy(dtype=np.float64)
+        columns = np.tile([self._column[name] for name in known], len(X))
+        return self._rows(columns, values.ravel(), len(X))
+
+    def _row_of(self, x: Mapping[Hashable, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns of an example's known features, ascending, and their values."""
+        names = tuple(x)
+        if names != self._names:
+            place = self._column
+            known = sorted((name for name in names if name in place), key=place.__getitem__)
+            self._names, self._known = names, known
+            self._columns = np.array([place[name] for name in known], dtype=np.int32)
+        try:
+            return self._columns, np.array(array("d", map(x.__getitem__, self._known)))
+        except (TypeError, OverflowError):
+            raise ValueError(f"the example {x!r} has a feature that is not a number") from None
+
+    def _rows(self, columns: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:
+        """Return `n` rows of as many values each."""
+        ends = np.arange(n + 1) * (values.size // n)
+        return sparse.csr_array((values, columns, ends), (n, self._begun().n_features_in_))
 
     def _give_columns(self, features: Iterable[Hashable]) -> None:
         """Assign columns to features without one, in an order independent of the dict."""
         column, model = self._column, self._begun()
-        new = sorted(dict.fromkeys(name for name in features if name not in column), key=repr)
+        unknown = {name for name in features if name not in column} - {self.task_key}
+        new = sorted(unknown, key=repr)
         n_columns = len(column) + len(new)
         if n_columns > model.n_features_in_:
             model._stream = model._stream.grown(n_features=2 * n_columns)
             model.n_features_in_ = 2 * n_columns
         column.update(zip(new, range(len(column), n_columns), strict=True))
-        self._layout = None
+        if new:
+            self._names = None
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -266,9 +255,10 @@ class MultiTask(base.MiniBatchClassifier):
             self._model = model
         return self._model
 
-    def _known_classes(self) -> list[Any]:
+    def _labels(self) -> list[Any]:
         """Return the classes, sorted."""
-        return list(np.unique(list(self.classes)).tolist())
+        model = self._model
+        return np.unique(self.classes).tolist() if model is None else [*model._stream.labels]
 
     def _task_of(self, x: Mapping[Hashable, Any] | pd.DataFrame) -> Any:
         """Return the task of an example, or the column of tasks of a frame; or the default."""
@@ -279,42 +269,3 @@ class MultiTask(base.MiniBatchClassifier):
         if self.tasks is None:
             return UNNAMED
         raise ValueError(f"the example has no feature {self.task_key!r}, which names its task")
-
-    def _layout_of(self, names: tuple[Hashable, ...], learns: bool) -> Layout:
-        """Return how examples with these names are read; features to learn from get columns."""
-        features = [name for name in names if name != self.task_key]
-        if learns:
-            self._give_columns(features)
-        column = self._column
-        known = tuple(sorted(filter(column.__contains__, features), key=column.__getitem__))
-        columns = np.array([column[name] for name in known], dtype=np.int32)
-        pick = itemgetter(*known) if len(known) > 1 else partial(_few, known)
-        has_unknown = len(known) < len(features)
-        return Layout(names, known, pick, columns, np.empty(len(known)), has_unknown)
-
-    def _one(self, x: Mapping[Hashable, Any], sign: float) -> float:
-        """Score an example, and learn from it if `sign` is a label, not 0."""
-        task, names, layout = self._task_of(x), tuple(x), self._layout
-        model = self._begun(task)
-        if layout is None or layout.names != names or (sign != 0.0 and layout.has_unknown):
-            layout = self._layout = self._layout_of(names, learns=sign != 0.0)
-        columns, values = layout.columns, layout.values
-        try:
-            pack_into(f"{values.size}d", values.data, 0, *layout.pick(x))
-        except StructError:
-            raise ValueError(f"the example {x!r} has a feature that is not a number") from None
-        try:
-            stream = model._stream
-            k = stream.number[task]
-            follow = stream.one_ahead if sign == 0.0 else stream.one
-            score = follow(columns, values, norm_of_sparse(values), sign, k, k)
-        except NOT_QUICK:
-            if self.tasks is None and sign == 0.0:
-                model = copy(model)
-                model._meet(task)
-            shape = (1, model.n_features_in_)
-            row = sparse.csr_array((values, columns, [0, values.size]), shape=shape)
-            return model._one(row, task, None, sign)
-        if sign != 0.0 and not -math.inf < score < math.inf:
-            model._warn()
-        return score

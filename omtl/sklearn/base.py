@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -40,11 +40,10 @@ from omtl.sklearn.arguments import (
     task_codes,
     task_labels,
     two_classes,
-    unknown_task,
 )
 from omtl.sklearn.model_file import StoredClassifier
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.stream import NOT_FINITE, TaskStream, new_stream, norms_of
+from omtl.sklearn.stream import FLOAT, NOT_QUICK, TaskStream, new_stream
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -54,12 +53,8 @@ TAKEN: dict[str, Any] = {
 }
 """Options of scikit-learn's validation of examples; their norms show what is not finite."""
 
-FLOAT = np.dtype(np.float64)
-ADJACENT = (FLOAT.itemsize,)
-"""The strides of a vector that compiled code can read."""
-
-NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
-"""Errors of the fast path, before learning, for an example that needs conversion."""
+NOT_BEGUN = "this %(name)s has not been fitted yet: call fit, partial_fit or begin"
+"""The error of examples that come before the stream has begun."""
 
 
 class MultiTaskClassifier(StoredClassifier):
@@ -237,17 +232,17 @@ class MultiTaskClassifier(StoredClassifier):
             If the stream has not begun (`begin`).
         """
         try:
-            row = x if x.dtype is FLOAT else x.astype(FLOAT)
-            if node is None and row.strides == ADJACENT:
-                one, number, sign = self._stream.quick
-                k = number[task]
-                score = one(row, sign[y], k, k)
+            if node is None:
+                stream = self._stream
+                score = stream.one_dense(x, stream.sign[y], task)
                 if score - score != 0.0:  # infinite or NaN
                     self._warn()
                 return score
         except NOT_QUICK:
             pass
-        return self._one(x, task, node, self._sign_of(y))
+        check_is_fitted(self, msg=NOT_BEGUN)
+        X, tasks, nodes = single(x, task, node)
+        return float(self._learn(False, X, [y], tasks, nodes)[0])
 
     def end_round(self) -> Self:
         """End the current round: the next example starts a new one, whatever its task."""
@@ -311,14 +306,12 @@ class MultiTaskClassifier(StoredClassifier):
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
         try:
-            row = x if x.dtype is FLOAT else x.astype(FLOAT)
-            if node is None and row.strides == ADJACENT:
-                stream = self._stream
-                k = stream.number[task]
-                return stream.one_ahead(row, 0.0, k, k)
+            if node is None:
+                return self._stream.one_dense(x, 0.0, task)
         except NOT_QUICK:
             pass
-        return self._one(x, task, node, 0.0)
+        X, tasks, nodes = single(x, task, node)
+        return float(self.decision_function(X, tasks, nodes)[0])
 
     def predict_one(self, x: Any, task: Hashable = None, node: int | None = None) -> Any:
         """Return the predicted class of one example; `x`, `task`, `node` as in `learn_one`."""
@@ -424,11 +417,14 @@ class MultiTaskClassifier(StoredClassifier):
         y: Any,
         task: Any,
         node: Any,
-        classes: Any,
-        tasks: Any,
-        sample_weight: Any,
-    ) -> None:
-        """Learn from examples; if they are not the `whole` stream, after all are checked."""
+        classes: Any = None,
+        tasks: Any = None,
+        sample_weight: Any = None,
+    ) -> np.ndarray:
+        """Learn from examples, and return their scores.
+
+        If they are not the `whole` stream, it begins after all are checked.
+        """
         first = not self.__sklearn_is_fitted__()
         if first or not self._fits(X, y):
             taken = TAKEN if whole else {**TAKEN, "dtype": np.float64}
@@ -454,9 +450,10 @@ class MultiTaskClassifier(StoredClassifier):
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
         batches = self._stream.batches(X, signs, number, self._nodes(number, node), new)
-        self._followed(batches if whole else [*batches], True, new)
+        scores = self._followed(batches if whole else [*batches], True, new)
         if whole:
             self._stream.end_round()
+        return scores
 
     def _check_again(self, classes: Any, tasks: Any) -> None:
         """Raise ValueError if classes or tasks have changed."""
@@ -518,49 +515,6 @@ class MultiTaskClassifier(StoredClassifier):
             self._warn()
         return found
 
-    def _one(self, x: Any, task: Hashable, node: int | None, sign: float) -> float:
-        """Score one example, and learn from it if `sign` is a label, not 0."""
-        is_open = self._begun().is_open
-        row = sound_rows(x) if sparse.issparse(x) else np.atleast_2d(np.ascontiguousarray(x, FLOAT))
-        if row.shape != (1, self.n_features_in_):
-            raise ValueError(
-                f"x has the shape {np.shape(x)}, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        if not np.isfinite(norms_of(row)).all():
-            raise ValueError(NOT_FINITE)
-        if sign != 0.0 and is_open:
-            self._meet(task)
-        stream = self._stream
-        try:
-            number = np.array([stream.number[task]])
-        except (KeyError, TypeError):
-            raise ValueError(unknown_task(task, stream.number)) from None
-        nodes = self._nodes(number, None if node is None else [node])
-        batches = stream.batches(row, np.array([sign]), number, nodes)
-        score = self._followed(batches, sign != 0.0)[0]
-        self._stream.compile_one()
-        return float(score)
-
-    def _sign_of(self, y: Any) -> float:
-        """Return -1 or +1 for a class."""
-        signs: dict[Any, float] = self._begun().sign
-        try:
-            return signs[y]
-        except (KeyError, TypeError):
-            raise ValueError(
-                f"y={y!r} is not one of the classes {self.classes_.tolist()}"
-            ) from None
-
-    def _begun(self) -> TaskStream:
-        """Return the stream, at little cost; raise NotFittedError if none has begun."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"this {type(self).__name__} has not been fitted yet: "
-                "call fit, partial_fit or begin"
-            )
-        return self._stream
-
     def _warn(self) -> None:
         """Warn that the weights have diverged."""
         warnings.warn(
@@ -568,3 +522,9 @@ class MultiTaskClassifier(StoredClassifier):
             ConvergenceWarning,
             stacklevel=5,
         )
+
+
+def single(x: Any, task: Hashable, node: int | None) -> tuple[Any, Any, Any]:
+    """Return an example as rows, tasks and nodes of one example."""
+    rows = x if sparse.issparse(x) else np.atleast_2d(x)
+    return rows, None if task is None else [task], None if node is None else [node]

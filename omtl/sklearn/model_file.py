@@ -25,7 +25,7 @@ from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
 
 FORMAT = "omtl model"
-VERSION = 3
+VERSION = 4
 
 DAMAGED = (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError)
 """Errors of a description that does not fit its arrays."""
@@ -63,12 +63,12 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
             "version": VERSION,
             "learner": type(estimator).__name__,
             "params": {
-                name: _written(name, value, arrays)
+                name: _written(name, value)
                 for name, value in estimator.get_params(deep=False).items()
             },
-            "classes": [_written("classes", label, arrays) for label in stream.labels],
+            "classes": [_written("classes", label) for label in stream.labels],
             "classes_dtype": stream.classes.dtype.str,
-            "tasks": [_written("tasks", name, arrays) for name in stream.tasks],
+            "tasks": [_written("tasks", name) for name in stream.tasks],
             "features": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
             "shape": shape,
             "is_open": stream.is_open,
@@ -77,8 +77,8 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
             own = self.get_params(deep=False)
             tasks = None if own["tasks"] is None else task_labels(own["tasks"], "tasks")
             about["task_column"] = {
-                "column": _written("column", own["column"], arrays),
-                "tasks": tasks and [_written("tasks", name, arrays) for name in tasks],
+                "column": _written("column", own["column"]),
+                "tasks": tasks and [_written("tasks", name) for name in tasks],
             }
         arrays |= arrays_of(stream.feed)
         write_sealed(Path(fspath(path)), {"about": np.array(json.dumps(about)), **arrays})
@@ -112,7 +112,7 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
         except UserError as fault:
             raise UserError(f"{path}: is not a model file, or is damaged ({fault})") from fault
         try:
-            about = json.loads(str(arrays["about"]))
+            about = json.loads(str(arrays["about"]), object_hook=_read)
             if about["format"] != FORMAT:
                 raise KeyError("format")
             if about["version"] != VERSION:
@@ -147,7 +147,7 @@ load = StoredClassifier.load
 
 def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """Return the described estimator, with its arrays."""
-    estimator = made(**{name: _read(value, arrays) for name, value in about["params"].items()})
+    estimator = made(**about["params"])
     known = {**about["shape"], "mixing": arrays["shape/mixing"]}
     shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
     classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
@@ -212,18 +212,14 @@ def _is_within(name: str, kept: np.ndarray, fresh: np.ndarray, stream: TaskStrea
     return not kept.size or bool(kept.min() >= low and kept.max() < max(high, low + 1))
 
 
-def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a label or parameter for JSON; an array goes to the arrays."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        arrays[f"params/{name}"] = value
-        return {"array": f"params/{name}"}
+def _written(name: str, value: Any) -> Any:
+    """Return a label or parameter for JSON, which only knows objects with texts as keys."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
     if isinstance(value, Mapping):
-        items = ((key, _written(name, each, arrays)) for key, each in value.items())
-        return {"pairs": [[_written(name, key, arrays), each] for key, each in items]}
+        return {"pairs": [[_written(name, key), _written(name, one)] for key, one in value.items()]}
     if isinstance(value, list | tuple) and name == "network":
-        return [_written(name, each, arrays) for each in value]
+        return [_written(name, each) for each in value]
     if type(value) not in PLAIN:
         raise UserError(
             f"{name}: {value!r} cannot be stored in a file, which takes only strings and numbers; "
@@ -232,10 +228,6 @@ def _written(name: str, value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return value
 
 
-def _read(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a parameter as before `_written`."""
-    if isinstance(value, dict):
-        if "array" in value:
-            return arrays[value["array"]]
-        return {key: _read(each, arrays) for key, each in value["pairs"]}
-    return value
+def _read(value: dict[str, Any]) -> dict[Any, Any]:
+    """Return an object of JSON, or the mapping that `_written` wrote as one."""
+    return dict(value["pairs"]) if value.keys() == {"pairs"} else value

@@ -33,6 +33,13 @@ COMPILED = True
 BLOCK = 1 << 19
 """Numbers in the dense rows of one call of compiled code, which finds them in the cache."""
 
+FLOAT = np.dtype(np.float64)
+ADJACENT = (FLOAT.itemsize,)
+"""The strides of a vector that compiled code can read."""
+
+NOT_QUICK = (AttributeError, KeyError, TypeError, ValueError)
+"""Errors of the fast path, before learning, for an example that has to be processed as a batch."""
+
 NOT_FINITE = "x contains NaN, infinity or a value too large for its square"
 """The error of an example, for users."""
 
@@ -56,10 +63,6 @@ class TaskStream:
     is_open : bool
         Whether examples may bring new tasks.
     """
-
-    one: Callable[..., float]
-    one_ahead: Callable[..., float]
-    quick: tuple[Callable[..., float], dict[Hashable, int], dict[Any, float]]
 
     def __init__(
         self,
@@ -158,18 +161,41 @@ class TaskStream:
         """The compiled code for the arrays."""
         return Engine(self.feed, self.shape.n_features, self.shape.sparse)
 
-    def compile_one(self) -> None:
-        """Offer compiled functions for one example at the node of its task, where there can be any.
+    @cached_property
+    def _one(self) -> Callable[..., float]:
+        """The compiled function for one example at the node of its task (`Engine.one`).
 
-        `one` is `Engine.one`; so is `one_ahead`, for scoring alone, if that leaves nothing to
-        restore. `quick` holds all that learning from an example looks up. Examples for which there
-        is no function are processed in batches.
+        Raises
+        ------
+        AttributeError
+            If there is none.
         """
         if COMPILED and len(self.shape.mixing) == len(self.tasks) and self._engine.knows_norms():
-            self.one = self._engine.one
-            self.quick = self.one, self.number, self.sign
-            if not self.entry.drawn:
-                self.one_ahead = self.one
+            return self._engine.one
+        raise AttributeError("one example is processed as a batch")
+
+    def one_dense(self, x: Any, sign: float, task: Hashable) -> float:
+        """Return the score of a vector; learn from it if `sign` is a label, not 0.
+
+        Raises
+        ------
+        Exception
+            One of `NOT_QUICK`, before learning, for an example that has to be processed as a batch.
+        """
+        row = x if x.dtype is FLOAT else x.astype(FLOAT)
+        if row.strides != ADJACENT or (sign == 0.0 and self.entry.drawn):
+            raise ValueError("its numbers are not adjacent, or its score changes the state")
+        k = self.number[task]
+        return self._one(row, sign, k, k)
+
+    def one_sparse(
+        self, columns: np.ndarray, values: np.ndarray, sign: float, task: Hashable
+    ) -> float:
+        """Return the score of a row with these values in ascending columns, as `one_dense`."""
+        if sign == 0.0 and self.entry.drawn:
+            raise ValueError("its score changes the state")
+        k = self.number[task]
+        return self._one(columns, values, norm_of_sparse(values), sign, k, k)
 
     # Growth
 
@@ -289,6 +315,19 @@ def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     if isinstance(X, sparse.csr_array) or X.shape[1] <= SUMMED_AT_ONCE:
         return square_norms(X)
     return np.array([square_norms(row[None])[0] for row in X])
+
+
+FROM_FIRST = np.zeros(1, dtype=np.int64)
+"""The places at which sums begin: one sum of everything."""
+
+
+def norm_of_sparse(values: np.ndarray) -> float:
+    """Return the squared norm of a sparse row, bit-identical to that of arrays."""
+    with np.errstate(over="ignore"):
+        squares = values * values
+    if np.count_nonzero(squares) < squares.size:
+        squares = squares[squares != 0.0]
+    return np.add.reduceat(squares, FROM_FIRST)[0] if squares.size else 0.0
 
 
 # Tuples of arrays, possibly nested

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils._indexing import _get_column_indices
 from sklearn.utils.validation import check_is_fitted
 
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.model_file import StoredClassifier
-
-
-def _has_weights(model: TaskColumn) -> bool:
-    return model.estimator.entry.linear
 
 
 class TaskColumn(MetaEstimatorMixin, StoredClassifier):
@@ -110,12 +105,6 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
         """Return the two classes."""
         return self.estimator_.classes_
 
-    @available_if(_has_weights)  # type: ignore[untyped-decorator]
-    def weights(self) -> dict[Hashable, np.ndarray]:
-        """Return the weight vector of each task, by task."""
-        check_is_fitted(self)
-        return dict(zip(self.estimator_.tasks_, self.estimator_.coef_, strict=True))
-
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Return the other columns, and the task column."""
         is_frame = hasattr(X, "columns")
@@ -123,7 +112,7 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
             X = np.asarray(X)
         if len(X.shape) != 2:
             raise ValueError(f"X must have two axes, but has shape {X.shape}")
-        place, n_columns = self._place(X), int(X.shape[1])
+        (place,), n_columns = _get_column_indices(X, self.column), int(X.shape[1])
         task: Any = _safe_indexing(X, place, axis=1)
         rest: Any = _safe_indexing(X, [k for k in range(n_columns) if k != place], axis=1)
         if is_frame:
@@ -131,16 +120,3 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
         if sparse.issparse(X):
             return rest, task.toarray().ravel()
         return rest if rest.dtype != object else rest.astype(np.float64), task
-
-    def _place(self, X: Any) -> int:
-        """Return the index of the task column, counted from the left."""
-        if isinstance(self.column, Integral):
-            n_columns = X.shape[1]
-            if not -n_columns <= self.column < n_columns:
-                raise ValueError(f"column={self.column} is not one of the {n_columns} columns of X")
-            return int(self.column) % n_columns
-        if not hasattr(X, "columns"):
-            raise ValueError(f"column={self.column!r} is a name, but X is not a data frame")
-        if self.column not in list(X.columns):
-            raise ValueError(f"X has no column {self.column!r}, which should name the task")
-        return list(X.columns).index(self.column)

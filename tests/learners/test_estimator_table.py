@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import omtl.learners
 import omtl.sklearn
 from omtl.data.networks import mixing_matrix
-from omtl.sklearn import DOM1, ROMPGD, Majority, PassiveAggressive, TaskColumn
+from omtl.sklearn import DOM1, ROMPGD, PassiveAggressive, TaskColumn
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries, sections_of
@@ -164,8 +164,6 @@ def test_it_is_the_estimator_with_the_task() -> None:
     np.testing.assert_allclose(model().fit(rows, y).decision_function(rows), expected, rtol=1e-9)
     numbered = TaskColumn(model().estimator, np.int64(-1)).fit(X, y)
     np.testing.assert_array_equal(numbered.decision_function(X), expected)
-    assert set(model().fit(X, y).weights()) == {*range(N_TASKS)}
-    assert not hasattr(TaskColumn(Majority()), "weights")
 
 
 def test_tools_that_pass_on_no_metadata() -> None:
