@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from omtl.evidence.comparisons import LEVEL, REGION, beside, p_of
+from omtl.evidence.comparisons import FEWEST, LEVEL, REGION, beside, p_of
 from omtl.experiment.specs import DataSetSpec
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
@@ -181,7 +181,8 @@ def ranking(
     """Return one row per learner, with the highest rating first.
 
     Ratings are relative to the learners in `found`; ``low`` and ``high`` are the ends of the 95%
-    bootstrap interval. In the shares of battles, ``win``, ``tie`` and ``loss``, numbers within
+    bootstrap interval, which fewer than `FEWEST` repeats of all data sets do not have. In the
+    shares of battles, ``win``, ``tie`` and ``loss``, numbers within
     `omtl.evidence.comparisons.REGION` of each other are a tie.
 
     Parameters
@@ -200,7 +201,8 @@ def ranking(
         return pd.DataFrame()
     battles = {name: won(one) for name, one in values.items()}
     again = resampled([*battles.values()], RESAMPLES, generator(seed, of="board"))
-    low, high = np.quantile(again, (0.025, 0.975), axis=0)
+    enough = sum(map(len, battles.values())) >= FEWEST
+    low, high = np.quantile(again, (0.025, 0.975), axis=0) if enough else (np.nan, np.nan)
     near = [won(one, REGION) for one in values.values()]
     shares = {
         word: count_wins([np.where(np.isnan(b), np.nan, b == score) for b in near]).sum(axis=1)

@@ -115,7 +115,8 @@ class Board(DisplayedResult):
         forms |= dict.fromkeys(("win", "tie", "loss", "edge", "ties"), ".0%") | {"time": ".2g"}
         times, places = self.ranking["algorithm"].map(self.ratios), range(1, len(self.ranking) + 1)
         shown = as_text(self.ranking.assign(time=times, place=places), forms)
-        shown["95% interval"] = "[" + shown["low"] + ", " + shown["high"] + "]"
+        intervals = "[" + shown["low"] + ", " + shown["high"] + "]"
+        shown["95% interval"] = intervals.where(self.ranking["low"].notna(), "none")
         shown["edge"] = (shown["edge"] + " " + shown["grid"]).str.strip()
         columns = ["place", "label", "elo", "95% interval", *groups, *more, "win", "tie", "loss"]
         columns += ["data_sets", "points", "edge", "ties", "time"]

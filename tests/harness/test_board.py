@@ -48,7 +48,7 @@ from omtl.evidence.ratings import (
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
-from omtl.reproduction.board import from_results, make_board
+from omtl.reproduction.board import Board, from_results, make_board
 from omtl.reproduction.submission import (
     check_submission,
     digest,
@@ -359,6 +359,18 @@ def test_how_far_the_order_depends_on_the_data() -> None:
     assert ranked["synthetic"].idxmax() == "l6"
     halves, real, _ = order_notes(cells, ranking(cells, "error"), config)
     assert "1.00" not in halves and "correlation of -" in real
+
+
+def test_a_single_number_of_each_learner_has_no_interval() -> None:
+    """Resampling it gives it again, which would look like certainty."""
+    cells = cells_in_order(0)
+    alone = ranking(cells[cells["dataset"] == cells["dataset"][0]], "error")
+    assert alone["elo"].notna().all()
+    assert alone[["low", "high"]].isna().all(axis=None)
+    assert ranking(cells, "error")[["low", "high"]].notna().all(axis=None)
+    board = Board(SMALL, cells, alone, cells.assign(seconds=1.0), pd.DataFrame(), [])
+    interval = [*board.view.heads].index("95% interval")
+    assert {row[interval] for row in board.view.rows} == {"none"}
 
 
 def test_how_far_the_order_depends_on_the_repeats() -> None:
