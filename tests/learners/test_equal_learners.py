@@ -7,7 +7,7 @@ rounding does to these is then seen in the mistakes.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +19,6 @@ from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.playing import compute
 from omtl.kernel.play import ZERO_SCORES, play
-from omtl.kernel.rules import Example, Shape
 from omtl.learners.cavallanti import MultiPerceptron
 from omtl.learners.coml import COML
 from omtl.learners.omtl import OMTLCovariance, OMTLLogDet, OMTLVonNeumann
@@ -149,36 +148,14 @@ def test_zero_scores_are_of_the_protocol() -> None:
     assert len(set(found.values())) == 3
 
 
-# A score that is not a number
-
-
-class Wild(NamedTuple):
-    """Scores every third example rightly, every third wrongly, and the rest by no number."""
-
-    size: float
-
-    def new_state(self, shape: Shape) -> np.ndarray:  # noqa: ARG002
-        """Return the number of the next example."""
-        return np.zeros(1)
-
-    def score(self, state: np.ndarray, x: Example) -> float:  # noqa: ARG002
-        """Return the next score, which is of examples that are all positive."""
-        state[0] += 1.0
-        turn = int(state[0]) % 3
-        return np.nan if turn == 0 else (self.size if turn == 1 else -self.size)
-
-    def update(self, *_: Any) -> bool:
-        """Learn nothing."""
-        return False
-
-
-def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number() -> None:
-    """Compiled and not."""
-    case = integers()
-    case = case.with_labels(np.ones_like(case.tasks.y))
-    for compiled in (True, False):
-        examples = examples_of(case.tasks)
-        trace, _ = play(Wild(2.0), examples, case.stream, case.shape, compiled=compiled)
-        assert trace.mistakes.sum() == 400 - 134
-        assert trace.diverged[0] == 133
-        assert np.isnan(trace.checkpoint_loss[-1])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_score_that_is_no_number_is_a_mistake_whose_loss_is_no_number(compiled: bool) -> None:
+    """The learner does not learn from it."""
+    case, learner = integers(), Perceptron(0.1)
+    case.tasks.X[::3] = np.nan
+    trace, _ = play(learner, examples_of(case.tasks), case.stream, case.shape, compiled)
+    wrong = mistakes(learner, case)
+    assert wrong[case.stream.example % 3 == 0].all()
+    assert trace.mistakes.sum() == wrong.sum() < 300
+    assert trace.diverged[0] == 134
+    assert np.isnan(trace.checkpoint_loss[-1])
