@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from golden_files import assert_as_golden
 from miniature import SERIAL, small, with_options
 from scipy.optimize import minimize
 
@@ -19,7 +20,6 @@ from omtl.compute.engine import Outcome
 from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
-    POINTS,
     BoardPlan,
     at_edge,
     audit_choices,
@@ -32,7 +32,6 @@ from omtl.evidence.board import (
 from omtl.evidence.compared_learners import curves_of
 from omtl.evidence.ratings import (
     CENTRE,
-    MARKS,
     PRIOR,
     SCALE,
     agreement_of_halves,
@@ -54,10 +53,10 @@ from omtl.reproduction.submission import (
     digest,
     joined,
     replayed_submission,
-    write_submission,
 )
 from omtl.util import paths
 from omtl.util.paths import ROOT
+from omtl.util.result_files import as_csv
 
 RNG = np.random.default_rng(0)
 SMALL = BoardPlan(learners=("pa", "pm", "dom1"), data=("opposed_tasks", "joining_tasks"), repeats=2)
@@ -96,17 +95,20 @@ def test_ratings_are_of_the_highest_likelihood() -> None:
 
 
 def test_all_learners_and_data_sets_are_on_it_or_left_out() -> None:
-    """What is left out is named with a reason."""
+    """What is left out is named with a reason; those that query labels are on a board of theirs."""
     config, board = load_option("board", "default"), BoardPlan()
     assert set(options("dataset")) <= {*config["data"], *config["no_data"]}
     assert not config["data"].keys() & config["no_data"].keys()
     assert not set(config["no_entrant"]) & set(board.entrants)
-    assert set(config["grids"]) <= set(board.entrants)
-    assert {one for each in config["families"].values() for one in each.values()} <= set(
-        board.entrants
-    )
+    of_families = {one for each in config["families"].values() for one in each.values()}
+    assert {*config["grids"], *of_families} <= set(board.entrants)
     labels = [AlgorithmSpec.named(name).label for name in board.entrants]
     assert len(labels) == len(set(labels))
+    queries = BoardPlan("queries")
+    query = {name for name, why in config["no_entrant"].items() if "labels" in why}
+    assert query <= {*queries.entrants}
+    for name in queries.entrants:
+        assert len(queries.experiment("opposed_tasks", name).points) == 1, name
 
 
 @pytest.fixture(scope="module")
@@ -118,55 +120,50 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[BoardPlan, Store]:
     return board, store
 
 
-def test_a_small_board(played: tuple[BoardPlan, Store], tmp_path: Path) -> None:
-    """It is written the same whenever it is made of the same units; times stay."""
+SMALL_BOARDS = {
+    "default": SMALL,
+    "transfer": BoardPlan("transfer", ("pm", "pm_pooled"), ("random_walk",), repeats=1),
+    "networks": BoardPlan("networks", ("dom1", "gd"), ("drifting_tasks",), repeats=1),
+    "queries": BoardPlan(
+        "queries", ("random_queries", "pm", "ipl_active"), ("opposed_tasks",), repeats=2
+    ),
+}
+OF_CODE = ["stream", "learner"]
+"""Columns with hashes, which change with the code."""
+
+
+@pytest.mark.parametrize("name", SMALL_BOARDS)
+def test_a_small_board_is_that_of_the_golden_files(name: str, tmp_path: Path) -> None:
+    """Its cells, its data sets and its ranking, with the metrics that each board shows."""
+    made = make_board(SMALL_BOARDS[name], SERIAL, Store(tmp_path))
+    parts = {"cells": made.frame.drop(columns=OF_CODE), "data": made.data, "ranking": made.ranking}
+    for part, frame in parts.items():
+        assert_as_golden(as_csv(frame, DIGITS), f"boards/{name}.{part}.csv")
+
+
+def test_a_board_is_written_the_same_whenever_it_is_made(
+    played: tuple[BoardPlan, Store], tmp_path: Path
+) -> None:
+    """Of the same units; times of units that were not played again stay."""
     board, store = played
-    made = make_board(board, SERIAL, store)
-    assert made.ranking["algorithm"].tolist()[0] in SMALL.learners
-    assert set(made.ranking["label"]) == {"PA", "PM", "DOM-I (full)"}
-    held = made.frame.set_index(["dataset", "algorithm"])["bytes"]
-    assert held["opposed_tasks", "pm"] == 3 * 10 * 8  # a weight of each task and feature
-    assert made.data["kind"].tolist() == ["opposed", "changing"]
-    facts = made.data.set_index("dataset").loc["joining_tasks"].to_dict()
-    assert facts | {"seen": "", "least_loss": 0.0} == {
-        **{"label": "Joining tasks", "kind": "changing", "tasks": 8, "examples": 2250},
-        **{"share": 1.0, "repeats": 2, "features": 50, "rows": "dense", "positives": 0.512},
-        **{"protocol": "given_order", "seen": "", "least_loss": 0.0},
-    }
-    least = made.data.set_index("dataset")["least_loss"]
-    assert least.between(0.0, 10.0).all()  # few examples for many features
-    for learner, cells in made.frame.groupby("algorithm"):
-        beyond = (cells["hinge_loss"] - cells["dataset"].map(least)).median()
-        shown = made.ranking.set_index("algorithm").loc[learner, "regret"]
-        assert shown == pytest.approx(beyond, abs=1e-3)
-        assert shown > 0.0
-    assert made.frame[["edge", "ties"]].stack().between(0.0, 1.0).all()
-    for row in made.ranking.itertuples():
-        assert row.grid == next((word for word, most in MARKS.items() if row.edge > most), "")
-    for row in made.frame.itertuples():
-        curve = [float(rate) for rate in row.curve.split()]
-        seen = made.data.set_index("dataset").loc[row.dataset, "seen"].split()
-        assert 1 < len(curve) == len(seen) <= POINTS
-        assert curve[-1] == pytest.approx(row.mean, rel=1e-3)  # the curve ends in the number
+    made, folder = make_board(board, SERIAL, store), tmp_path / board.folder
     seconds = made.seconds.set_index(["dataset", "algorithm"])["seconds"]
     for place, units in board.units.items():
         took = [result.facts["seconds"] for result in store.stored(units)]
         assert seconds[place] == pytest.approx(min(took), rel=1e-3)
     longer = board_cells(replace(SMALL, repeats=3), store, Outcome())
     assert set(longer["why"]) == {"2 of 3 repeats are stored"}
-    first = {path.name: path.read_bytes() for path in made.write(tmp_path)}
-    again = {
-        path.name: path.read_bytes() for path in make_board(board, SERIAL, store).write(tmp_path)
-    }
-    assert again == first
-    rounded = [float(f"{mean:.{DIGITS}g}") for mean in made.frame["mean"]]
-    assert pd.read_csv(tmp_path / "cells.csv")["mean"].tolist() == rounded
+    first = {path.name: path.read_bytes() for path in made.write(folder)}
+    again = make_board(board, SERIAL, store)
+    assert {path.name: path.read_bytes() for path in again.write(folder)} == first
     lines = first["times.csv"].decode().splitlines()
     kept = [*lines[:1], lines[1].rsplit(",", 1)[0] + ",77", *lines[3:]]
-    (tmp_path / "times.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
-    made.write(tmp_path)
-    written = (tmp_path / "times.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "times.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    made.write(folder)
+    written = (folder / "times.csv").read_text(encoding="utf-8").splitlines()
     assert written == [lines[0], kept[1], *lines[2:]]
+    asked = BoardPlan(learners=("pa", "pm"))
+    assert set(from_results(asked, tmp_path).ranking["algorithm"]) == {"pa", "pm"}
 
 
 def test_a_state_is_as_large_as_all_its_arrays() -> None:
@@ -297,32 +294,23 @@ def test_a_board_is_read_where_it_was_written(
 ) -> None:
     """Here, also where no table was; and an entry counts on the board for which it was written."""
     board, store = played
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    for module in (paths, boards):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
     make_board(board, SERIAL, store).write(tmp_path / "board")
-    content = replayed_submission(
-        BoardPlan(learners=("coml",), data=SMALL.data, repeats=2), SERIAL, store
-    )
+    coml = BoardPlan(learners=("coml",), data=SMALL.data, repeats=2)
+    content = replayed_submission(coml, SERIAL, store)
     for name, on in (("one", "default"), ("two", "networks")):
-        entry = {**content, "learner": name, "board": on}
-        for cell in entry["cells"]:
-            cell["algorithm"] = name
-        write_submission({**entry, "sha256": digest(entry)}, tmp_path / "board" / "submissions")
+        cells = [{**cell, "algorithm": name} for cell in content["cells"]]
+        entry = {**content, "learner": name, "board": on, "cells": cells}
+        made = {**entry, "sha256": digest(entry)}
+        monkeypatch.setattr(boards.submission, "replayed_submission", lambda *_, made=made: made)
+        boards.submit("coml", board=on)
     handed_in = tmp_path / "board" / "submissions"
+    assert (tmp_path / "board" / "networks" / "submissions" / "two.json").exists()
     shutil.copy(handed_in / "one.json", handed_in / "one_again.json")
     found = from_results(BoardPlan())
     assert {*found.ranking["algorithm"]} == {*SMALL.learners, "one"}
     assert any("a learner of the board has its name" in note for note in found.notes)
-
-
-def test_a_submission_is_written_where_its_board_looks_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Within the results of the board, which need not be the default one."""
-    monkeypatch.setattr(boards, "RESULTS", tmp_path)
-    made = {"learner": "coml", "verification": []}
-    monkeypatch.setattr(boards.submission, "replayed_submission", lambda *_: made)
-    path = boards.submit("coml", board="networks")
-    assert path == tmp_path / "board" / "networks" / "submissions" / "coml.json"
 
 
 ORDERED = ("landmine", "spam", "tdt2", "lifelong_syn1", "random_walk", "opposed_tasks")
@@ -395,56 +383,6 @@ def test_curves_of_repeats_with_checkpoints_of_their_own() -> None:
     assert curves[1, :50] == pytest.approx(np.full(50, 20.0))
 
 
-def test_a_board_shows_other_metrics_beside_its_own(tmp_path: Path) -> None:
-    """Task after task, one model for all carries over what it learnt, and models apart nothing."""
-    board = BoardPlan("transfer", learners=("pm", "pm_pooled"), data=("random_walk",), repeats=1)
-    assert board.config["grids"] == BoardPlan().config["grids"]  # by way of the board lifelong
-    ranked = make_board(board, SERIAL, Store(tmp_path)).ranking.set_index("algorithm")
-    ways = ["forward_transfer", "backward_transfer"]
-    assert ranked.loc["pm", ways].tolist() == [0.0, 0.0]
-    assert ranked.loc["pm_pooled", ways[0]] > 0.05
-
-
-def test_a_board_of_networks(tmp_path: Path) -> None:
-    """A learner on a network enters on each; a ring of nodes with two links sends less than all."""
-    board = BoardPlan("networks", learners=("dom1", "gd"), data=("drifting_tasks",), repeats=1)
-    made = make_board(board, SERIAL, Store(tmp_path / "store"))
-    sent = made.frame.set_index("label")["sent"]
-    m, d = 8, 50
-    assert sent["DOM-I (full)"] == m * (m - 1) * m * d
-    assert sent["DOM-I (grid)"] == 2 * 10 * m * d  # two rows of four nodes
-    assert sent["DOM-I (ring)"] == 2 * m * m * d
-    assert sent["OGD"] == 0
-    assert made.ranking.set_index("label")["sent"].to_dict() == sent.to_dict()
-    assert made.frame.set_index("label")["mean"].nunique() == 4
-    made.write(tmp_path / board.folder)
-    asked = BoardPlan(board="networks", learners=("dom1",))
-    assert len(from_results(asked, tmp_path).ranking) == 3
-    config = {"metric": "error", "own": {"dom1": "an example"}}
-    assert order_notes(made.frame, made.ranking, config)[-1].startswith("3 of the 4 learners")
-
-
-def test_a_board_of_learners_that_query_labels(tmp_path: Path) -> None:
-    """Beside the accuracy stands the share of the labels; of one point nothing is chosen."""
-    asked = ("random_queries", "pm", "ipl_active")
-    board = BoardPlan("queries", learners=asked, data=("opposed_tasks",), repeats=2)
-    assert {len(one.points) for one in map(AlgorithmSpec.named, asked)} == {1}
-    made = make_board(board, SERIAL, Store(tmp_path)).ranking.set_index("algorithm")
-    assert made.loc["pm", "queried"] == 100.0
-    assert made.loc["random_queries", "queried"] == pytest.approx(50.0, abs=10.0)
-    assert 10.0 < made.loc["ipl_active", "queried"] < 95.0
-    assert made["edge"].isna().all()
-
-
-def test_all_that_query_labels_are_on_one_board() -> None:
-    """Whoever is left out of the default board for it; each enters with a single point."""
-    left_out = load_option("board", "default")["no_entrant"]
-    board = BoardPlan("queries")
-    assert {name for name, why in left_out.items() if "labels" in why} <= {*board.entrants}
-    for name in board.entrants:
-        assert len(board.experiment("opposed_tasks", name).points) == 1, name
-
-
 KEPT = ROOT / "results" / "board"
 
 IN_PRINT = pd.read_csv(ROOT / "tests" / "golden" / "in_print.csv")
@@ -464,13 +402,6 @@ def test_learners_are_as_good_as_their_paper_says(table: str) -> None:
             if at.metric == "right":
                 mine, theirs = 100.0 - mine, 100.0 - 100.0 * theirs
             assert mine <= 1.15 * theirs, at
-
-
-@pytest.mark.parametrize("board", ["default", "networks"])
-def test_data_sets_of_few_examples_have_ten_repeats(board: str) -> None:
-    """As the comment in the board's config says."""
-    data = pd.read_csv(ROOT / "results" / BoardPlan(board).folder / "data.csv")
-    assert ((data["examples"] <= 2500) == (data["repeats"] == 10)).all()
 
 
 @pytest.mark.repository

@@ -6,17 +6,15 @@ import errno
 import gc
 import os
 import signal
-import sys
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from environments import python
+from environments import python, started
 from miniature import SERIAL, small
 
 from omtl.compute import batches as batching
@@ -28,6 +26,7 @@ from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.errors import UserError, WriteError
+from omtl.util.status import INTERRUPTED
 from scripts.faults.__main__ import main as faults
 from scripts.faults.moments import KINDS
 
@@ -79,46 +78,18 @@ def workers_of(name: str) -> list[psutil.Process]:
     return [process for process in alive if word in " ".join(process.cmdline())]
 
 
-COMPILES_LONG = """
-from threading import Event
-from omtl.kernel.inlining import chosen
-from omtl.util.compile_cache import kept
-
-began, may_end = Event(), Event()
-
-def inner(x):
-    return x
-
-def compiled_in_time(*_):
-    began.set()
-    assert may_end.wait(60)
-    return lambda x: x + 1.0
-
-chosen(inner, compiled_in_time)
-
-@kept()
-def outer(x):
-    return inner(x)
-"""
-
-
-@pytest.mark.skipif(not CAN_ISOLATE, reason="other processes compute it")
-def test_units_are_computed_while_another_thread_compiles(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(not CAN_ISOLATE, reason="needs other processes")
+def test_units_are_computed_elsewhere_while_another_thread_compiles(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Numba lets one thread of a process compile at a time."""
-    (tmp_path / "compiles_long.py").write_text(COMPILES_LONG, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = import_module("compiles_long")
-    with ThreadPoolExecutor() as pool:
-        other = pool.submit(module.outer, 1.0)
-        assert module.began.wait(60)
-        (unit,) = small("alma").repeats(0, 1)
-        ends = batching.compute_batch([unit], batching.this_process(), None, None, apart=False)
-        assert not other.done()
-        module.may_end.set()
-        assert other.result() == 2.0
-    assert packed(ends[unit.key].arrays) == packed(compute(unit).arrays)
+    unit = small("alma").unit(0, 0)
+    expected = compute(unit)
+    monkeypatch.setattr(batching, "_BEGUN", set())
+    monkeypatch.setattr(batching, "is_compiling", lambda: True)
+    monkeypatch.setattr(batching, "compute", lambda _: pytest.fail("it was computed here"))
+    ends = batching.compute_batch([unit], batching.this_process(), None, None, apart=False)
+    assert packed(ends[unit.key].arrays) == packed(expected.arrays)
 
 
 def test_workers_that_always_die_end_the_run(
@@ -142,44 +113,19 @@ def test_workers_that_always_die_end_the_run(
     assert store.load(units[0]) is not None
 
 
-INTERRUPTED = """
-import os, signal, sys, threading, time
-from pathlib import Path
-from omtl.compute import engine
-from omtl.compute.store import Store
-from omtl.experiment.specs import ParallelSpec
-from omtl.util.signals import ended
-from scripts.bench.waits import perceptrons
-
-store, times = Store(Path(sys.argv[1])), int(sys.argv[2])
-
-def interrupt():
-    while len(store.keys()) < 5:
-        time.sleep(0.01)
-    for _ in range(times):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.5)
-
-def job():
-    units = perceptrons(5000, n_examples=20000, n_features=50, n_tasks=8)
-    how = ParallelSpec(name="threads", backend="threading", jobs=2)
-    engine.run_units(units, store, how, quiet=True)
-    return 0
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Thread(target=interrupt, daemon=True).start()
-raise SystemExit(ended(job, exits=True))
-"""
-
-
 @pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(times: int, store: Store) -> None:
+def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(times: int, tmp_path: Path) -> None:
     """The first lets the units under way end, which are stored; the second stops."""
-    done = python("-c", INTERRUPTED, str(store.folder), str(times), status=130, timeout=240)
-    assert "press again to stop now" in done.stderr
-    assert "omtl: stopped; finished units are kept" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert 5 <= len(store.keys()) < 5000
+    run = started(tmp_path, "parallel=threads", units=5)
+    for _ in range(times):
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    _, told = run.communicate(timeout=240)
+    assert run.returncode == INTERRUPTED
+    assert "press again to stop now" in told
+    assert "omtl: stopped; finished units are kept" in told
+    assert "Traceback" not in told
+    assert 5 <= len(Store(tmp_path / "store").keys()) < 20000
 
 
 @pytest.mark.parametrize("name", ON_CLUSTERS)
@@ -188,11 +134,6 @@ def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> 
     how = replace(parallel(name), address="127.0.0.1:1")
     with pytest.raises(UserError, match=f"no cluster of {name} answers at '127.0.0.1:1'"):
         engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True)
-
-
-def units_of(*algorithms: str, repeats: int) -> list[Unit]:
-    """Return units repeat after repeat, as a table wants them."""
-    return [small(name).unit(0, repeat) for repeat in range(repeats) for name in algorithms]
 
 
 def batches(units: list[Unit], workers: int = 1) -> Batches:
@@ -213,23 +154,11 @@ def test_the_first_of_each_kind_come_early_and_alone() -> None:
 
 def test_data_sets_take_turns_once() -> None:
     """Two large ones that alternate would be loaded for each unit; one unit loads the next."""
-    units = units_of("pm", "pa", repeats=5)
+    units = [small(name).unit(0, repeat) for repeat in range(5) for name in ("pm", "pa")]
     sets = [replace(units[0].dataset, name=name) for name in ("random_walk", "biased_tasks")]
     queue = batches([replace(unit, dataset=dataset) for unit in units for dataset in sets])
     given = "".join(unit.dataset.name[0] for handed in queue for unit in handed)
     assert given == "bb" + "r" + 8 * "b" + 9 * "r"
-
-
-@pytest.mark.parametrize("every", [0, 1, 2, 3])
-def test_all_units_are_handed_out_once(every: int) -> None:
-    """Whichever of them is done when."""
-    units, given = units_of("pm", "pa", "gd", repeats=4), []
-    queue = batches(units)
-    for number, handed in enumerate(queue):
-        given += handed
-        if every and number % every == 0:
-            queue.note(handed[0], 0.1)
-    assert sorted(unit.key for unit in given) == sorted(unit.key for unit in units)
 
 
 def test_short_units_are_handed_out_together_but_not_the_last() -> None:
@@ -287,23 +216,6 @@ def held() -> tuple[int, int]:
     gc.collect()
     process = psutil.Process()
     return process.memory_info().rss, process.num_fds()
-
-
-@deep
-@pytest.mark.timeout(3600)
-@pytest.mark.skipif(sys.platform == "win32", reason="counts descriptors")
-def test_three_thousand_runs_in_one_process(store: Store) -> None:
-    """Each of a unit that is new, and of one that is stored."""
-    experiment = small("pm")
-    after = {}
-    for number in range(3000):
-        engine.run_units(experiment.repeats(number // 100, 2), store, SERIAL, quiet=True)
-        engine.run_units([experiment.unit(1000, number)], store, SERIAL, quiet=True)
-        if number in (999, 2999):
-            after[number] = held()
-    assert after[2999][0] - after[999][0] < 16 * MIB
-    assert after[2999][1] == after[999][1]
-    assert len(store.keys()) == 3000 + 60
 
 
 @deep

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import math
 import os
 import signal
@@ -13,6 +12,7 @@ import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -58,20 +58,13 @@ def test_a_home_may_be_named_from_the_users_own(monkeypatch: pytest.MonkeyPatch)
     assert Store.default().folder == Path.home() / "kept" / "store"
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    """A file in work that nobody works on goes with the next write; another's stays."""
-    abandoned, in_work = tmp_path / f"{IN_WORK}one", tmp_path / f"{IN_WORK}two"
-    abandoned.write_text("half")
-    with in_work.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        write_whole(tmp_path / "whole", "text")
-        assert sorted(tmp_path.iterdir()) == [in_work, tmp_path / "whole"]
-
-
-def test_locks_are_asked_for_as_network_disks_want_them(
+def test_what_a_killed_process_left_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """NFS locks only files that are open for writing; what was left over is removed there too."""
+    """A file in work that nobody works on goes with the next write; another's stays.
+
+    Locks are asked for as network disks want them: NFS locks only files that are open for writing.
+    """
     honest = fcntl.flock
 
     def lock(file: Any, operation: int) -> None:
@@ -82,9 +75,11 @@ def test_locks_are_asked_for_as_network_disks_want_them(
 
     monkeypatch.setattr(fcntl, "flock", lock)
     (tmp_path / f"{IN_WORK}one").write_text("half")
-    write_whole(tmp_path / "whole", "text")
-    append(tmp_path / "log.csv", "1\n", "head\n")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "whole"]
+    with (tmp_path / f"{IN_WORK}two").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_whole(tmp_path / "whole", "text")
+        append(tmp_path / "log.csv", "1\n", "head\n")
+        assert {path.name for path in tmp_path.iterdir()} == {f"{IN_WORK}two", "log.csv", "whole"}
 
 
 def test_rows_are_added_where_there_are_no_locks_or_not_at_all(
@@ -92,22 +87,13 @@ def test_rows_are_added_where_there_are_no_locks_or_not_at_all(
 ) -> None:
     """A disk that is full leaves no part of a row."""
     path = tmp_path / "log.csv"
-    monkeypatch.setattr(fcntl, "flock", _failing(errno.ENOLCK))
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "no locks")))
     append(path, "1\n", "head\n")
     append(path, "2\n", "head\n")
-    monkeypatch.setattr(os, "fsync", _failing(errno.ENOSPC))
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(errno.ENOSPC, "no space")))
     with pytest.raises(WriteError, match=r"log\.csv cannot be written"):
         append(path, "3\n", "head\n")
     assert path.read_text() == "head\n1\n2\n"
-
-
-def _failing(number: int) -> Any:
-    """Return a call that fails with this number of an error."""
-
-    def fail(*_: Any) -> Any:
-        raise OSError(number, os.strerror(number))
-
-    return fail
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -187,35 +173,23 @@ def seen():
     threads = {each["filepath"]: each["num_threads"] for each in threadpoolctl.threadpool_info()}
     return dict(os.environ), list(sys.path), numba.config.CACHE_DIR, threads
 
-@numba.njit(cache=True)
-def mine(x):
-    return x + 1
-
 before = seen()
-import MODULE
+import omtl, omtl.river
 after = seen()
-
-@numba.njit(cache=True)
-def mine_after(x):
-    return x + 1
-
-places = [function._cache._cache_path for function in (mine, mine_after)]
-same = before[:-1] == after[:-1] and before[-1].items() <= after[-1].items()
-print(json.dumps([same, places[0] == places[1]]))
+print(before[:-1] == after[:-1] and before[-1].items() <= after[-1].items())
 """
 
 
-@pytest.mark.parametrize("module", ["omtl", "omtl.river"])
-def test_an_import_changes_nothing_in_the_host(module: str, tmp_path: Path) -> None:
+def test_an_import_changes_nothing_in_the_host(tmp_path: Path) -> None:
     """Neither its environment, nor its path, threads, or where numba keeps its functions.
 
     Not even in a folder that is laid out as one of a user's own.
     """
     (tmp_path / "algorithm").mkdir()
     (tmp_path / "algorithm" / "mine.yaml").write_text("name: mine\n")
-    (tmp_path / "look.py").write_text(SEEN.replace("MODULE", module))
+    (tmp_path / "look.py").write_text(SEEN)
     kept = {"PYTHONPATH": str(ROOT), "OMTL_HOME": str(tmp_path / "home"), "PATH": "/usr/bin"}
-    assert json.loads(python("look.py", cwd=tmp_path, env=kept).stdout) == [True, True]
+    assert python("look.py", cwd=tmp_path, env=kept).stdout == "True\n"
 
 
 def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +20,20 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
 from omtl.util import code, user_folder
-from omtl.util.code import PACKAGES, UNHASHED, _code_of, code_of, code_version, imported
+from omtl.util.code import UNHASHED, _code_of, code_of, code_version, imported
 from omtl.util.paths import ROOT
 
 PLAY = """
-import json, pickle, sys
+import json, os, pickle, sys
 from omtl.experiment.playing import compute
-unit = pickle.load(open(sys.argv[1], "rb"))
-before = set(sys.modules)
-compute(unit)
-ours = ("omtl", "data_fetchers")
-loaded = [name for name in sys.modules if name.partition(".")[0] in ours]
-imported = [n.partition(".")[0] for n in sys.modules if n.partition(".")[0] in sys.argv[2:]]
-print(json.dumps([loaded, sorted(set(imported))]))
+for path in sys.argv[1:]:
+    if not os.fork():
+        compute(pickle.load(open(path, "rb")))
+        print(json.dumps(sorted(sys.modules)), flush=True)
+        os._exit(0)
+    os.wait()
 """
+"""Tells which modules are loaded where each unit has been computed, by a process of its own."""
 
 
 def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
@@ -65,34 +63,30 @@ def fresh() -> Iterator[None]:
     code._versions.cache_clear()
 
 
-UNITS: dict[str, Any] = {
-    "network": lambda _: small("dom2").unit(0, 0),
-    "grid": lambda _: _on_walk("rom_rda", "rounds", "rom"),
-    "held out": lambda _: _on_walk("osmtl_e", "heldout", "osmtl"),
-    "batch": lambda _: _on_walk("stl", "batch_20", "osmtl"),
-    "own table": _own_table,
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", UNITS)
-def test_whatever_a_unit_loads_is_in_its_key(name: str, tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_whatever_a_unit_loads_is_in_its_key(tmp_path: Path) -> None:
     """Each module of the project that is loaded to compute it counts, or it is said why not."""
-    unit: Unit = UNITS[name](tmp_path)
-    (tmp_path / "unit").write_bytes(pickle.dumps(unit))
-    around = {**os.environ, "OMTL_HOME": str(tmp_path)}
-    played = python("-c", PLAY, str(tmp_path / "unit"), *code.PACKAGES, env=around)
-    loaded, imported = json.loads(played.stdout)
-    codes = [code_of(module) for module in modules_in(unit.identity).values()]
-    counted = set().union(*(each.modules for each in codes))
-    assert {
-        "omtl.util.seeds",
-        "omtl.experiment.specs",
-        "omtl.experiment.playing",
-        "data_fetchers.fetch",
-    } <= counted
-    assert set(loaded) - counted - UNHASHED.keys() == set()
-    assert set(imported) <= set().union(*(each.packages for each in codes))
+    units = {
+        "network": small("dom2").unit(0, 0),
+        "grid": _on_walk("rom_rda", "rounds", "rom"),
+        "held out": _on_walk("osmtl_e", "heldout", "osmtl"),
+        "batch": _on_walk("stl", "batch_20", "osmtl"),
+        "own table": _own_table(tmp_path),
+    }
+    for name, unit in units.items():
+        (tmp_path / name).write_bytes(pickle.dumps(unit))
+    paths = [str(tmp_path / name) for name in units]
+    played = python("-c", PLAY, *paths, env={**os.environ, "OMTL_HOME": str(tmp_path)})
+    for unit, line in zip(units.values(), played.stdout.splitlines(), strict=True):
+        modules = json.loads(line)
+        loaded = {name for name in modules if name.startswith(("omtl.", "data_fetchers."))}
+        codes = [code_of(module) for module in modules_in(unit.identity).values()]
+        counted = set().union(*(each.modules for each in codes))
+        assert {"omtl.util.seeds", "omtl.experiment.playing", "data_fetchers.fetch"} <= counted
+        assert loaded - counted - UNHASHED.keys() == set()
+        packages = {name.partition(".")[0] for name in modules} & code.PACKAGES.keys()
+        assert packages <= set().union(*(each.packages for each in codes))
 
 
 def test_what_is_not_hashed_is_there() -> None:
@@ -100,15 +94,11 @@ def test_what_is_not_hashed_is_there() -> None:
     assert all(code.module_in(ROOT, name) for name in UNHASHED)
 
 
-@pytest.mark.parametrize(
-    "shown", ["tables.scoring", "tables.layout", "tables.verdict", "site.build", "commands.table"]
-)
-def test_no_key_depends_on_what_only_shows(shown: str) -> None:
+def test_no_key_depends_on_what_only_shows() -> None:
     """A change of a table's look or of a verdict computes nothing again."""
-    unit = small("dom2").unit(0, 0)
-    assert all(
-        f"omtl.{shown}" not in code_of(each).modules for each in modules_in(unit.identity).values()
-    )
+    shown = {"tables.scoring", "tables.layout", "tables.verdict", "site.build", "commands.table"}
+    for module in modules_in(small("dom2").unit(0, 0).identity).values():
+        assert not {f"omtl.{name}" for name in shown} & {*code_of(module).modules}
 
 
 @pytest.mark.parametrize("package", ["numpy", "numba", "scipy", "llvmlite"])
@@ -158,24 +148,6 @@ def test_what_determines_a_result_determines_its_key() -> None:
         with_grid(grid, **dict(reversed(grid.algorithm.grid.items()))).unit(0, 0),  # its order
     ]
     assert len({unit.key for unit in units}) == len(units)
-
-
-def test_a_module_of_a_package_counts_by_its_version() -> None:
-    """By that of its package; the project's own counts by its code."""
-    assert code_of("yaml.nodes").packages == {"yaml"}
-    assert code_of("omtl.experiment.playing").packages <= PACKAGES.keys()
-
-
-def test_threads_may_parse_at_the_same_time() -> None:
-    """Where memory is reclaimed by Python code, as on Dask, Python 3.11 itself fails at that."""
-    text = (ROOT / "omtl/sklearn/parameters.py").read_text(encoding="utf-8")
-    gc.callbacks.append(switch := lambda *_: sum(range(50)))
-    try:
-        with ThreadPool(8) as pool:
-            trees = pool.map(code.syntax_tree, [text] * 400)
-    finally:
-        gc.callbacks.remove(switch)
-    assert len({len(tree.body) for tree in trees}) == 1
 
 
 @pytest.mark.parametrize(

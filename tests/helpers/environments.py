@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
 from omtl import commands
+from omtl.compute.store import Store
 from omtl.util.paths import ROOT
 
 Done = subprocess.CompletedProcess[str]
@@ -31,6 +33,20 @@ def ended(*command: str, status: int = 0, cwd: Path = ROOT, **how: Any) -> Done:
 def python(*words: str, **how: Any) -> Done:
     """Run Python (`ended`)."""
     return ended(sys.executable, *words, **how)
+
+
+def started(home: Path, *words: str, units: int) -> subprocess.Popen[str]:
+    """Start `omtl run` with many repeats; return it once some units are in the store."""
+    walk = ("algorithm=pm", "dataset.options.n_examples=1000", "repeats=20000")
+    command = [sys.executable, "-m", "omtl", "run", *walk, *words]
+    how: dict[str, Any] = {"cwd": ROOT, "env": environment(home), "text": True}
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **how)
+    until = time.monotonic() + 300
+    while len(Store(home / "store").keys()) < units:
+        assert run.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    return run
 
 
 def command_names() -> list[str]:

@@ -18,10 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
 import data_fetchers
+import omtl
+from omtl import datasets
 from omtl.commands import _main
 from omtl.experiment import playing
 from omtl.experiment.schema import read_yaml, thawed
@@ -131,7 +134,9 @@ def _names_the_same(printed: str, says: str) -> None:
 
 
 def _write_changed(case: dict[str, Any], folder: Path) -> tuple[str, str]:
-    """Write a table or submission with its changes; return the command, and how it must begin."""
+    """Write what is wrong; return the command that meets it, and how its message begins."""
+    for path, text in case.get("files", {}).items():
+        _write(folder / path, text)
     if "table" in case:
         table = {name: each for name, each in (TABLE | case["table"]).items() if each is not None}
         _write(folder / "experiments/mine/table1.yaml", yaml.safe_dump(table))
@@ -144,7 +149,7 @@ def _write_changed(case: dict[str, Any], folder: Path) -> tuple[str, str]:
     return case["command"], ""
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "load" not in CASES[name]])
+@pytest.mark.parametrize("name", [name for name in CASES if not {"load", "call"} & {*CASES[name]}])
 def test_a_command_tells_a_mistake(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,8 +157,6 @@ def test_a_command_tells_a_mistake(
     case = CASES[name]
     for variable, value in case.get("environment", {}).items():
         monkeypatch.setenv(variable, value)
-    for path, text in case.get("files", {}).items():
-        _write(folder / path, text)
     command, begins = _write_changed(case, folder)
     before = _contents(folder)
     try:
@@ -173,12 +176,24 @@ def test_a_command_tells_a_mistake(
     assert _contents(folder) == before
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "load" in CASES[name]])
-def test_a_table_that_is_wrong_is_told(name: str, folder: Path) -> None:
-    """As a `UserError`, whatever its kind."""
+def _scope() -> dict[str, Any]:
+    """Return what a call may name: two clinics, and two data sets of one name."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 2)), columns=["age", "dose"])
+    frame = frame.assign(ill=frame["age"] > 0, clinic=np.repeat(["A", "B"], 60))
+    one, other = (datasets.from_arrays(np.eye(4) * k, [1, -1, 1, -1], [*"AABB"]) for k in (1, 2))
+    modules = {"omtl": omtl, "datasets": datasets, "np": np, "pd": pd}
+    return modules | {"frame": frame, "one": one, "other": other}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if {"load", "call"} & {*CASES[name]}])
+def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
+    """As a `UserError`: a table of one's own that is loaded, or a call from Python."""
     case = CASES[name]
-    for path, text in case.get("files", {}).items():
-        _write(folder / path, text)
+    _write_changed({"command": "", **case}, folder)
     with pytest.raises(UserError) as fault:
-        data_fetchers.load("table_file", **case["load"])
+        if "load" in case:
+            data_fetchers.load("table_file", **case["load"])
+        else:
+            eval(case["call"], _scope())
     _names_the_same(str(fault.value).replace(str(folder), "<own>"), case["says"])
