@@ -1,11 +1,14 @@
-"""What data sets share: checks of options and lines, MATLAB files, texts, and tasks of examples."""
+"""What data sets share: checks of options, readers of files, texts, and tasks of examples.
+
+Files are verified by their hashes before they are read, and what is read by its counts, so that
+readers need not check the form of a file.
+"""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,7 +20,6 @@ from omtl.data.streams import RealTasks, Tasks, in_given_order
 from omtl.util.errors import UserError
 
 Choice = TypeVar("Choice")
-Line = TypeVar("Line")
 SomeTasks = TypeVar("SomeTasks", bound=Tasks)
 
 
@@ -50,100 +52,16 @@ def checked_choices(
     return choices
 
 
-def read_lines(
-    where: str, text: str, read: Callable[[str], Line], form: str, first: int = 1
-) -> list[Line]:
-    """Return what a function makes of each line of a text.
-
-    Parameters
-    ----------
-    where : str
-        The data set or the file, for the message.
-    text : str
-    read : callable
-        Raises ValueError or KeyError if the line has another form.
-    form : str
-        The form of a line, for the message.
-    first : int
-        The number of the first line, for the message.
-
-    Raises
-    ------
-    UserError
-        If a line has another form.
-    """
-    found = []
-    # Not splitlines: it also splits at characters that may occur within a line.
-    for number, line in enumerate(io.StringIO(text, newline="\n"), start=first):
-        try:
-            found.append(read(line.removesuffix("\n")))
-        except (ValueError, KeyError) as fault:
-            raise UserError(f"{where}: line {number} is not {form}: {line[:60]!r}.") from fault
-    return found
-
-
-@contextmanager
-def matlab(where: str, content: bytes, has: str) -> Iterator[dict[str, Any]]:
-    """Provide a file's variables; refuse any other format with a clear message.
-
-    Parameters
-    ----------
-    where : str
-        The data set's name, for the message.
-    content : bytes
-    has : str
-        What the file must contain, for the message.
-
-    Raises
-    ------
-    UserError
-        If the content, or its use within the context, is invalid.
-    """
+def matlab(content: bytes) -> dict[str, Any]:
+    """Return the variables of a MATLAB file."""
     from scipy.io import loadmat  # it loads slowly
-    from scipy.io.matlab import MatReadError
 
-    try:
-        yield loadmat(io.BytesIO(content))
-    except (KeyError, ValueError, IndexError, TypeError, MatReadError) as fault:
-        raise UserError(f"{where}: the file must be a MATLAB file with {has}: {fault}.") from fault
+    return loadmat(io.BytesIO(content))
 
 
-def joined_cells(
-    examples: list[Any], labels: np.ndarray, of: str, what: str, called: str = "labels"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of all cells, and the index of each one's cell.
-
-    Parameters
-    ----------
-    examples : list of matrices
-        One for each cell.
-    labels : ndarray of object
-        Cells of labels.
-    of, what, called : str
-        The names of a cell, of its examples and of their labels, for the message.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of examples and labels differ.
-    """
-    cells = [cell.ravel() for cell in labels.ravel()]
-    if [cell.shape[0] for cell in examples] != [len(cell) for cell in cells]:
-        raise ValueError(f"{of} has more {called} than {what}, or fewer")
-    return in_tasks(cells)
-
-
-def signed_labels(label: np.ndarray) -> np.ndarray:
-    """Return labels 0 and 1 as −1 and +1.
-
-    Raises
-    ------
-    ValueError
-        If there are others.
-    """
-    if not np.isin(label, (0, 1)).all():
-        raise ValueError("a label is neither 0 nor 1")
-    return np.where(label == 1, 1.0, -1.0)
+def joined_cells(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of all cells of a MATLAB file, and the index of each one's cell."""
+    return in_tasks([cell.ravel() for cell in cells.ravel()])
 
 
 MEANS = ("all", "task")
@@ -329,32 +247,20 @@ def on_components(where: str, X: np.ndarray | sparse.csr_array, n: int) -> np.nd
     return onto_centred @ (combinations[:, ::-1][:, :n] / np.sqrt(square[::-1][:n]))
 
 
-def svmlight(where: str, content: bytes, form: str) -> tuple[sparse.csr_array, np.ndarray]:
-    """Return the rows and labels of a file in the form of svmlight, features numbered from 1.
-
-    Parameters
-    ----------
-    where : str
-        The data set's name, for the message.
-    content : bytes
-    form : str
-        The form of a line, for the message.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
-    """
+def svmlight(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return the rows and labels of a file in the form of svmlight, features numbered from 1."""
     from sklearn.datasets import load_svmlight_file  # it loads slowly
 
-    try:
-        X, label = load_svmlight_file(io.BytesIO(content), zero_based=False)
-    except (ValueError, OverflowError) as fault:
-        told = " ".join(str(fault).split())
-        raise UserError(
-            f"{where}: the file must have lines of svmlight, {form} with ascending words: {told}."
-        ) from fault
+    X, label = load_svmlight_file(io.BytesIO(content), zero_based=False)
     return canonical(X), label
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text that are not empty.
+
+    `str.splitlines` would also split at characters that may occur within a line.
+    """
+    return [line for line in text.split("\n") if line]
 
 
 def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:

@@ -34,7 +34,6 @@ import pandas as pd
 from data_fetchers._catalogue import catalogued, fetched
 from data_fetchers._shared import check_counts, checked_choices, in_tasks
 from omtl.data.streams import Tasks
-from omtl.util.errors import UserError
 from omtl.util.seeds import generator
 
 NAME, LICENCE, CITATION, FILES = catalogued("eachmovie", "mcjones1997eachmovie")
@@ -64,46 +63,13 @@ def parse(content: bytes) -> pd.DataFrame:
     DataFrame of int8
         Ratings, 1 to 6, or 0 if missing: a row for each user, a column for each film, both called
         by EachMovie's numbers.
-
-    Raises
-    ------
-    UserError
-        The content is not of the format, or the package that reads it is not installed.
     """
-    try:
-        import rdata  # imports xarray, which takes a second, so only on demand
-    except ImportError as fault:
-        raise UserError(
-            f"{NAME}: its R files are read by the package rdata, which is not installed: "
-            "`pip install rdata` in this environment."
-        ) from fault
-    try:
-        (matrix,) = rdata.read_rda(io.BytesIO(content)).values()
-        users, films = (matrix.coords[axis].values.tolist() for axis in matrix.dims)
-        score = np.nan_to_num(np.asarray(matrix.values, dtype=np.float64))
-    except (AttributeError, EOFError, KeyError, NotImplementedError, ValueError) as fault:
-        raise UserError(
-            f"{NAME}: the file must be an R file of one matrix with named rows and columns: {fault}"
-        ) from fault
-    if not np.isin(score, np.arange(HIGHEST + 1)).all():
-        raise UserError(f"{NAME}: a rating is none of 1 to {HIGHEST}.")
+    import rdata  # imports xarray, which takes a second, so only on demand
+
+    (matrix,) = rdata.read_rda(io.BytesIO(content)).values()
+    users, films = (matrix.coords[axis].values.tolist() for axis in matrix.dims)
+    score = np.nan_to_num(np.asarray(matrix.values, dtype=np.float64))
     return pd.DataFrame(score.astype(np.int8), users, films)
-
-
-def joined_ratings(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Combine the ratings of several matrices of the same users and films.
-
-    Raises
-    ------
-    UserError
-        The users or films differ, or a rating is in two of the matrices.
-    """
-    first = parts[0]
-    if not all(part.axes[k].equals(first.axes[k]) for part in parts for k in (0, 1)):
-        raise UserError(f"{NAME}: the files are not of the same users and films.")
-    if np.any(np.count_nonzero(parts, axis=0) > 1):
-        raise UserError(f"{NAME}: a rating is in two of the files.")
-    return pd.DataFrame(np.sum(parts, axis=0, dtype=np.int8), first.index, first.columns)
 
 
 def liked(scores: np.ndarray, like_from: int | str) -> np.ndarray:
@@ -165,14 +131,14 @@ def load(
     DataMissing
         If a file is available nowhere.
     UserError
-        An option is wrong, rdata is not installed, or the parsed counts are not as expected.
+        An option is wrong, or the parsed counts are not as expected.
     """
     checked_choices(NAME, "users", [users], USERS)
     checked_choices(NAME, "features", [features], FEATURES)
     checked_choices(NAME, "like_from", [like_from], LIKES)
 
     parts = [parse(content) for content in fetched(NAME, FILES)]
-    ratings = joined_ratings(parts)
+    ratings = parts[0] + parts[1]
     check_counts(NAME, _counts(ratings, parts))
 
     score = ratings.to_numpy()

@@ -26,7 +26,6 @@ from data_fetchers._shared import (
     matlab,
     sampled,
     selected,
-    signed_labels,
     sizes,
 )
 from omtl.data.streams import Tasks
@@ -47,17 +46,12 @@ def parse(content: bytes) -> Tasks:
     ----------
     content : bytes
         The MATLAB file's: cells ``feature`` and ``label``, one a field; a label is 0 or 1.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
     """
-    with matlab(NAME, content, "cells 'feature' and 'label', one a field") as held:
-        features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
-        label, task = joined_cells(features, held["label"], "a field", "places")
-        names = tuple(task_name(k + 1) for k in range(len(features)))
-        return Tasks(np.concatenate(features), signed_labels(label), task, names)
+    held = matlab(content)
+    features = [np.asarray(cell, dtype=np.float64) for cell in held["feature"].ravel()]
+    label, task = joined_cells(held["label"])
+    names = tuple(task_name(k + 1) for k in range(len(features)))
+    return Tasks(np.concatenate(features), np.where(label == 1, 1.0, -1.0), task, names)
 
 
 def task_name(field: int) -> str:

@@ -26,19 +26,13 @@ PARTS = {"Traindata": 16, "Testdata": 4}
 
 
 def parse(content: bytes) -> np.ndarray:
-    """Return attributes, constant and rating, shape (n_persons, 20, 15).
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
-    """
-    with matlab(NAME, content, f"tables {' and '.join(PARTS)}") as held:
-        parts = [
-            np.asarray(held[part], dtype=np.float64).reshape(-1, each, N_FEATURES + 2)
-            for part, each in PARTS.items()
-        ]
-        return np.concatenate(parts, axis=1)
+    """Return attributes, constant and rating, shape (n_persons, 20, 15)."""
+    held = matlab(content)
+    parts = [
+        np.asarray(held[part], dtype=np.float64).reshape(-1, each, N_FEATURES + 2)
+        for part, each in PARTS.items()
+    ]
+    return np.concatenate(parts, axis=1)
 
 
 def load(

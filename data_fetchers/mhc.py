@@ -13,14 +13,16 @@ Licence: unstated.
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
+import pandas as pd
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import check_counts, checked_choices, in_tasks, read_lines
+from data_fetchers._shared import check_counts, checked_choices, in_tasks
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -28,12 +30,8 @@ NAME, LICENCE, CITATION, FILES = catalogued("mhc", "peters2006community")
 
 VALUES = ("count", "presence")
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
-COLUMNS = ("species", "allele", "length", "cv", "sequence", "inequality", "ic50", "smm")
 LENGTHS = (8, 9, 10, 11)
 BINDER_NM = 500.0
-
-Measurement = tuple[str, str, float]
-"""An allele as in options (`short_name`), a peptide's residues, and the affinity in nM."""
 
 
 def short_name(allele: str) -> str:
@@ -43,31 +41,10 @@ def short_name(allele: str) -> str:
     return allele.removeprefix("HLA ").replace("*", "")
 
 
-def parse(text: str) -> list[Measurement]:
-    """Read the table of affinities, in the file's order.
-
-    Parameters
-    ----------
-    text : str
-        The file's content: column names, then one line per measurement, separated by tabs.
-
-    Raises
-    ------
-    UserError
-        If a line has another format.
-    """
-
-    def read(line: str) -> Measurement:
-        _, allele, _, _, peptide, _, ic50, _ = line.split("\t")
-        if not set(peptide) <= set(AMINO_ACIDS):
-            raise ValueError(f"other letters than {AMINO_ACIDS}")
-        return short_name(allele), peptide, float(ic50)
-
-    header, _, table = text.partition("\n")
-    if tuple(header.split("\t")) != COLUMNS:
-        raise UserError(f"{NAME}: line 1 must have the columns {' '.join(COLUMNS)}: {header!r}.")
-    form = f"{len(COLUMNS)} columns, with amino acids as sequence and a number as ic50"
-    return read_lines(NAME, table, read, form, first=2)
+def parse(content: bytes) -> pd.DataFrame:
+    """Return the table of affinities, in the file's order, with alleles called as in options."""
+    table = pd.read_csv(io.BytesIO(content), sep="\t")
+    return table.assign(allele=table["allele"].map(short_name))
 
 
 def bigrams(peptides: Sequence[str], value: str = "count") -> np.ndarray:
@@ -135,11 +112,11 @@ def load(
     if not threshold_nm > 0:
         raise UserError(f"{NAME}: threshold_nm must be above 0, not {threshold_nm}.")
 
-    measured = parse(fetched(NAME, FILES)[0].decode("ascii").replace("\r\n", "\n"))
-    check_counts(NAME, _counts(measured))
-    allele, peptides, ic50 = map(np.array, zip(*measured, strict=True))
-    names = checked_choices(NAME, "alleles", alleles, tuple(dict.fromkeys(allele.tolist())))
-    is_kept = np.isin(np.char.str_len(peptides), kept)
+    table = parse(fetched(NAME, FILES)[0])
+    check_counts(NAME, _counts(table))
+    peptides, allele = table["sequence"], table["allele"]
+    names = checked_choices(NAME, "alleles", alleles, allele.unique().tolist())
+    is_kept = peptides.str.len().isin(kept)
     rows = [np.flatnonzero(is_kept & (allele == name)) for name in names]
     for name, own in zip(names, rows, strict=True):
         if not own.size:
@@ -148,14 +125,15 @@ def load(
                 "residues: choose other lengths, or leave it out."
             )
     order, task = in_tasks(rows)
-    y = np.where(ic50[order] < threshold_nm, 1.0, -1.0)
-    return Tasks(bigrams(peptides[order].tolist(), value), y, task, names)
+    y = np.where(table["ic50"].to_numpy()[order] < threshold_nm, 1.0, -1.0)
+    return Tasks(bigrams(peptides.iloc[order].tolist(), value), y, task, names)
 
 
-def _counts(measured: Sequence[Measurement]) -> dict[str, int]:
+def _counts(table: pd.DataFrame) -> dict[str, int]:
     """Return the numbers of peptides and of binders."""
+    binders = table[table["ic50"] < BINDER_NM]
     return dict(
-        Counter(f"peptides of {len(peptide)} residues" for _, peptide, _ in measured)
-        + Counter(f"{allele}: peptides" for allele, _, _ in measured)
-        + Counter(f"{allele}: binders" for allele, _, ic50 in measured if ic50 < BINDER_NM)
+        Counter("peptides of " + table["sequence"].str.len().astype(str) + " residues")
+        + Counter(table["allele"] + ": peptides")
+        + Counter(binders["allele"] + ": binders")
     )

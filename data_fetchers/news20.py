@@ -57,32 +57,6 @@ PAIRINGS = {"far": np.arange(20).reshape(2, 10).T, "near": np.arange(20).reshape
 """The newsgroups of each task of pairs, from 0."""
 
 
-def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
-    """Read messages, one per line: the newsgroup's number, and ``word:count`` for each word.
-
-    Parameters
-    ----------
-    content : bytes
-        The unpacked file's. Words are numbered from 1, in ascending order in a line.
-
-    Returns
-    -------
-    X : csr_array of shape (n_messages, n_words), float64
-        Number of occurrences of each word in each message.
-    label : ndarray of shape (n_messages,), int64
-        The newsgroup of each message, from 1.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
-    """
-    X, label = svmlight(NAME, content, "'newsgroup word:count ...'")
-    if not np.isin(label, np.arange(1, len(NEWSGROUPS) + 1)).all():
-        raise UserError(f"{NAME}: a newsgroup is not from 1 to {len(NEWSGROUPS)}.")
-    return X, label.astype(np.int64)
-
-
 def load(
     *,
     tasks: Sequence[str] | None = None,
@@ -141,7 +115,9 @@ def load(
         ):
             raise UserError(f"{NAME}: with pairing, set of all other options only value.")
 
-    X, label = parse(bz2.decompress(fetched(NAME, FILES)[0]))
+    # A line is a message: its newsgroup's number, and word:count for each of its words.
+    X, number = svmlight(bz2.decompress(fetched(NAME, FILES)[0]))
+    label = number.astype(np.int64)
     found = {"messages": X.shape[0], "words": X.shape[1], "nonzeros": X.nnz}
     found |= {f"messages of {name}": np.sum(label == k) for k, name in enumerate(NEWSGROUPS, 1)}
     check_counts(NAME, found)

@@ -35,22 +35,12 @@ def parse(content: bytes) -> Tasks:
     content : bytes
         The MATLAB file's: ``feat``, ``class_labels``, ``binary_predicates`` and
         ``attribute_names``.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
     """
-    parts = "'feat', 'class_labels', 'binary_predicates' and 'attribute_names'"
-    with matlab(NAME, content, parts) as held:
-        X = np.ascontiguousarray(held["feat"], dtype=np.float64)
-        person = held["class_labels"].ravel().astype(np.int64) - 1
-        has = held["binary_predicates"] == 1
-        attributes = tuple(str(cell.item()) for cell in held["attribute_names"].ravel())
-        if len(X) != len(person) or has.shape[1] != len(attributes):
-            raise ValueError("people or names are missing")
-        if not np.isin(person, np.arange(len(has))).all():
-            raise ValueError("a person has no attributes")
+    held = matlab(content)
+    X = np.ascontiguousarray(held["feat"], dtype=np.float64)
+    person = held["class_labels"].ravel().astype(np.int64) - 1
+    has = held["binary_predicates"] == 1
+    attributes = tuple(str(cell.item()) for cell in held["attribute_names"].ravel())
     return Tasks(
         np.tile(X, (len(attributes), 1)),
         np.where(has[person].T.ravel(), 1.0, -1.0),

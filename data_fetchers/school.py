@@ -32,17 +32,11 @@ CODINGS = ("zero_one", "signs")
 
 
 def parse(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return features, scores and schools, from 0.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
-    """
-    with matlab(NAME, content, "cells 'X' and 'Y', one a school") as held:
-        X = [np.asarray(cell, dtype=np.float64) for cell in held["X"].ravel()]
-        y, school = joined_cells(X, held["Y"], "a school", "pupils", "scores")
-        return np.concatenate(X), y.astype(np.float64), school
+    """Return features, scores and schools, from 0."""
+    held = matlab(content)
+    X = np.concatenate([np.asarray(cell, dtype=np.float64) for cell in held["X"].ravel()])
+    y, school = joined_cells(held["Y"])
+    return X, y.astype(np.float64), school
 
 
 def load(

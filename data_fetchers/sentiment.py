@@ -20,7 +20,7 @@ import pandas as pd
 from scipy import sparse
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import Review, canonical, checked_choices, read_lines, review_tasks
+from data_fetchers._shared import Review, canonical, checked_choices, lines_of, review_tasks
 from omtl.data.streams import Tasks
 from omtl.util.errors import UserError
 
@@ -34,24 +34,16 @@ LABELS = {"negative": -1.0, "positive": 1.0}
 
 
 def parse(text: str) -> list[Review]:
-    """Return the features and the label of each review of a ``.review`` file.
-
-    Raises
-    ------
-    UserError
-        If a line has another format.
-    """
-
-    def read(line: str) -> Review:
+    """Return the features and the label of each review of a ``.review`` file."""
+    reviews: list[Review] = []
+    for line in lines_of(text):
         *pairs, last = line.split(" ")
         counts: Counter[str] = Counter()
         for pair in pairs:
             feature, count = pair.rsplit(":", 1)
             counts[feature] += int(count)
-        return counts, LABELS[last.removeprefix("#label#:")]
-
-    form = "'feature:count ... #label#:positive' or '... negative'"
-    return read_lines(NAME, text, read, form)
+        reviews.append((counts, LABELS[last.removeprefix("#label#:")]))
+    return reviews
 
 
 def load(

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import Review, checked_choices, read_lines, review_tasks
+from data_fetchers._shared import Review, checked_choices, lines_of, review_tasks
 from omtl.data.streams import Tasks
 
 NAME, LICENCE, CITATION, FILES = catalogued("sentiment16", "liu2017adversarial")
@@ -35,18 +35,9 @@ def parse(text: str) -> list[Review]:
     ----------
     text : str
         Content of a ``.task.train`` or ``.task.test`` file.
-
-    Raises
-    ------
-    UserError
-        If a line has another format.
     """
-
-    def read(line: str) -> Review:
-        label, review = line.split("\t", 1)
-        return review, LABELS[label.strip()]
-
-    return read_lines(NAME, text, read, "'0' or '1', a tab and a review")
+    reviews = (line.split("\t", 1) for line in lines_of(text))
+    return [(review, LABELS[label.strip()]) for label, review in reviews]
 
 
 def load(

@@ -32,7 +32,7 @@ from dataclasses import replace
 import numpy as np
 
 from data_fetchers._catalogue import catalogued, fetched
-from data_fetchers._shared import checked_choices, read_lines, review_tasks
+from data_fetchers._shared import checked_choices, lines_of, review_tasks
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError
 
@@ -42,7 +42,6 @@ NAME, LICENCE, CITATION, FILES = catalogued(
 
 CERTAIN = {"t2": ("-1",), "t4": ("-1", "1"), "t5": ("1",)}
 """For each set of files, the labels that no review with 3 stars has."""
-LABELS = {"-1": -1.0, "1": 1.0}
 DOMAINS = tuple(dict.fromkeys(file.path.split(".")[0] for file in FILES))
 FEW = ("tools_hardware",)
 """The domains with fewer than 100 reviews."""
@@ -57,20 +56,9 @@ def parse(text: str, labels: Collection[str]) -> dict[str, float]:
         Content of a file.
     labels : collection of {"-1", "1"}
         The labels to keep.
-
-    Raises
-    ------
-    UserError
-        If a line has another format.
     """
-
-    def read(line: str) -> tuple[str, float]:
-        review, label = line.rsplit("\t", 1)
-        return review, LABELS[label]
-
-    kept = {LABELS[label] for label in labels}
-    reviews = read_lines(NAME, text, read, "a review, a tab and '1' or '-1'")
-    return {review: label for review, label in reviews if label in kept}
+    reviews = (line.rsplit("\t", 1) for line in lines_of(text))
+    return {review: float(label) for review, label in reviews if label in labels}
 
 
 def load(

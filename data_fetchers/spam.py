@@ -27,7 +27,6 @@ from data_fetchers._shared import (
     matlab,
     sampled,
     selected,
-    signed_labels,
     sizes,
     svmlight,
     weighted,
@@ -44,17 +43,12 @@ def parse(content: bytes) -> Tasks:
     ----------
     content : bytes
         The MATLAB file's: cells ``X`` and ``Y``, one per inbox; a label is 0, or 1 for spam.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
     """
-    with matlab(NAME, content, "cells 'X' and 'Y', one an inbox") as held:
-        inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
-        label, task = joined_cells(inboxes, held["Y"], "an inbox", "e-mails")
-        X = sparse.vstack(inboxes, format="csr")
-        return Tasks(X, signed_labels(label), task, tuple(f"u{k:02}" for k in range(len(inboxes))))
+    held = matlab(content)
+    inboxes = [sparse.csr_array(cell, dtype=np.float64) for cell in held["X"].ravel()]
+    label, task = joined_cells(held["Y"])
+    names = tuple(f"u{k:02}" for k in range(len(inboxes)))
+    return Tasks(sparse.vstack(inboxes, "csr"), np.where(label == 1, 1.0, -1.0), task, names)
 
 
 def parse_inboxes(contents: Sequence[bytes]) -> Tasks:
@@ -64,13 +58,8 @@ def parse_inboxes(contents: Sequence[bytes]) -> Tasks:
     ----------
     contents : sequence of bytes
         A file for each inbox: lines of a label, -1 or 1 for spam, and counts as ``word:count``.
-
-    Raises
-    ------
-    UserError
-        If a file has another format.
     """
-    X, label = svmlight(NAME, b"\n".join(contents), "'label word:count ...'")
+    X, label = svmlight(b"\n".join(contents))
     task = np.repeat(np.arange(len(contents)), [len(content.splitlines()) for content in contents])
     return Tasks(X, label, task, tuple(f"u{k:02}" for k in range(len(contents))))
 

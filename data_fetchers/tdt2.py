@@ -44,18 +44,10 @@ def parse(content: bytes) -> tuple[sparse.csr_array, np.ndarray]:
         Number of occurrences of each term in each document, with sorted indices.
     category : ndarray of shape (n_documents,), int64
         The category of each document, from 1.
-
-    Raises
-    ------
-    UserError
-        If the content has another format.
     """
-    with matlab(NAME, content, "a matrix 'fea' of terms, category and day") as held:
-        fea = sparse.csc_array(held["fea"], dtype=np.float64)
-        if fea.shape[1] < 3:
-            raise ValueError(f"it has {fea.shape[1]} columns")
-        category = fea[:, -2:].toarray().astype(np.int64)[:, 0]
-        return fea[:, :-2].tocsr(), category
+    fea = sparse.csc_array(matlab(content)["fea"], dtype=np.float64)
+    category = fea[:, -2:].toarray().astype(np.int64)[:, 0]
+    return fea[:, :-2].tocsr(), category
 
 
 def one_against_all(

@@ -156,7 +156,7 @@ def test_a_place_that_cannot_be_written_is_named(
         home.write_text("")
     else:
         (home / "set/folder/file.txt").mkdir(parents=True)
-    with pytest.raises(UserError, match="cannot be (read|written)") as raised:
+    with pytest.raises(UserError, match=r"cannot be (read|written)") as raised:
         fetch("set", remote(server.serve("/file", Reply())), home=home)
     assert str(home / "set/folder/file.txt") in str(raised.value)
     assert not list(tmp_path.rglob("*.part"))

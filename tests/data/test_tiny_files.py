@@ -10,31 +10,18 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from tiny_files import (
-    CONSTANTS,
-    DAMAGED,
-    FILES,
-    FILMS,
-    IN_FIRST,
-    LINES,
-    SCORE,
-    TERMS,
-    USERS,
-    r_file,
-)
+from tiny_files import CONSTANTS, FILES, TERMS
 
 import data_fetchers
-from data_fetchers import _catalogue, eachmovie, isolet, mhc, news20, sentiment25, tdt2
+from data_fetchers import _catalogue, isolet, mhc, news20, sentiment25, tdt2
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 
@@ -113,38 +100,8 @@ def test_counts_of_ratings_are_those_of_the_files(monkeypatch: pytest.MonkeyPatc
     assert data_fetchers.load("eachmovie").names
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    ("module", "content"), DAMAGED, ids=[f"{m.NAME} {at}" for at, (m, _) in enumerate(DAMAGED)]
-)
-def test_a_damaged_file_is_refused(module: ModuleType, content: bytes) -> None:
-    with pytest.raises(UserError, match=f"^{module.NAME}: "):
-        module.parse(content)
-
-
-@pytest.mark.parametrize(
-    ("module", "line"), [(module, line) for module, (_, lines) in LINES.items() for line in lines]
-)
-def test_a_damaged_line_is_refused_by_its_number(module: ModuleType, line: str) -> None:
-    with pytest.raises(UserError, match=f"^{module.NAME}: line 2 "):
-        module.parse(f"{LINES[module][0]}\n{line}\n")
-    with pytest.raises(UserError, match=r"^sentiment25: line 2 "):
-        sentiment25.parse("good\t1\ngood\t2\n", ("1",))
+def test_a_tab_may_be_within_a_review() -> None:
     assert [*sentiment25.parse("a\ttab\t1\n", ("1",))] == ["a\ttab"]
-
-
-def test_ratings_in_two_files_are_joined() -> None:
-    """Each is in one of the files, of the same users and films."""
-    first, second = (
-        eachmovie.parse(r_file(SCORE * part, USERS, FILMS)) for part in (IN_FIRST, 1 - IN_FIRST)
-    )
-    whole = eachmovie.joined_ratings([first, second])
-    assert whole.equals(pd.DataFrame(SCORE, USERS, FILMS, dtype=np.int8))
-    with pytest.raises(UserError, match="in two of the files"):
-        eachmovie.joined_ratings([whole, first])
-    other = eachmovie.parse(r_file(SCORE * (1 - IN_FIRST), USERS, FILMS[::-1]))
-    with pytest.raises(UserError, match="not of the same users and films"):
-        eachmovie.joined_ratings([first, other])
 
 
 def test_the_users_of_a_draw_rated_the_right_number_of_films() -> None:

@@ -111,7 +111,7 @@ IN_FIRST = np.array(
 
 PEPTIDES = "\r\n".join(
     (
-        "\t".join(mhc.COLUMNS),
+        "species\tallele\tlength\tcv\tsequence\tinequality\tic50\tsmm",
         "mouse\tH-2 Db\t9\t0\tAAAYAAAYA\t=\t499.999\t1.0",
         "human\tHLA A*0201\t9\t1\tCCCCCCCCC\t=\t500\t1.0",
         "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\t20000\t1.0",
@@ -195,44 +195,3 @@ CONSTANTS: list[tuple[ModuleType, str, Any]] = [
     (eachmovie, "N_USERS", 2),
 ]
 """What the modules say of their whole files, for the tiny ones."""
-
-TWO = cells(np.eye(2))
-
-DAMAGED: list[tuple[ModuleType, bytes]] = [
-    *((module, content) for module in list(FILES)[:7] for content in (b"", b"fea" * 99, mat(Z=1))),
-    (landmine, mat(feature=TWO)),
-    (landmine, mat(feature=TWO, label=cells([0, 1, 1]))),
-    (landmine, mat(feature=TWO, label=cells([-1, 1]))),
-    (spam, mat(X=TWO, Y=cells([0, 1, 1]))),
-    (school, mat(X=TWO, Y=cells(np.ones((3, 1))))),
-    (isolet, mat(fea=np.eye(2), gnd=np.ones((3, 1)))),
-    (isolet, group(1, [0])),
-    (isolet, group(1, [27])),
-    (tdt2, mat(fea=np.ones((5, 1)))),
-    (pubfig_attributes, mat(**IMAGES | {"feat": np.eye(2)})),
-    (pubfig_attributes, mat(**IMAGES | {"class_labels": [[1], [2], [0]]})),
-    *((nc24, content) for content in (b"", b"text", npz(xs=[1.0]), npz(xs=[1.0], ys=[1.0]))),
-    (nc24, npz(xs=np.ones((1, 2, 3)), ys=[[1, 0]])),
-    *((eachmovie, content) for content in (b"", b"text", r_file(SCORE, USERS, FILMS)[:99])),
-    (eachmovie, r_file(SCORE + 1, USERS, FILMS)),
-    *((news20, f"1 1:1\n{line}\n".encode()) for line in ("x 1:1", "1 1:x", "1 0:1", "1 2:1 1:1")),
-]
-"""Contents that a module's `parse` refuses."""
-
-LINES: dict[ModuleType, tuple[str, tuple[str, ...]]] = {
-    sentiment: (
-        "a:1 #label#:positive",
-        ("", "a:1", "a:1 #label#:neutral", "a #label#:positive", "a:x #label#:positive"),
-    ),
-    sentiment16: ("1\tgood", ("good", "2\tgood", "", "\tgood")),
-    mhc: (
-        PEPTIDES.splitlines()[0],
-        (
-            "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\tmuch\t1.0",
-            "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\t2",
-            "human\tHLA A*0201\t8\t2\tACBD\t>\t2\t1.0",
-            "",
-        ),
-    ),
-}
-"""A good first line of a text, and second lines that `parse` refuses by their number."""
