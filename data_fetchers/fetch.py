@@ -26,7 +26,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 from omtl.util.errors import UserError
@@ -227,10 +226,9 @@ def _unpacked(packed: Path, place: _Place, file: RemoteFile) -> bytes:
     try:
         with packed.open("rb") as opened:
             unpacked = gzip.GzipFile(fileobj=opened) if place.gzipped or place.member else opened
-            if place.member:
-                content = _member(unpacked, place.member, file.n_bytes)
-            else:
-                content = unpacked.read(file.n_bytes + 1)
+            content = unpacked.read((MAX_ARCHIVE_BYTES if place.member else file.n_bytes) + 1)
+        if place.member:
+            content = _member(content, place.member, file.n_bytes)
     except (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError) as fault:
         raise WrongBytesError(f"broken archive: {fault}") from fault
     except OSError as fault:
@@ -242,15 +240,14 @@ def _unpacked(packed: Path, place: _Place, file: RemoteFile) -> bytes:
     return content
 
 
-def _member(unpacked: IO[bytes], name: str, n_bytes: int) -> bytes:
+def _member(archive: bytes, name: str, n_bytes: int) -> bytes:
     """Return the bytes of a member of a tar archive, in which nothing else is unpacked.
 
     Of a member of more than `n_bytes` it returns one more.
     """
-    content = unpacked.read(MAX_ARCHIVE_BYTES + 1)
-    if len(content) > MAX_ARCHIVE_BYTES:
+    if len(archive) > MAX_ARCHIVE_BYTES:
         raise WrongBytesError(f"more than {MAX_ARCHIVE_BYTES} bytes to read through")
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
         while (member := tar.next()) is not None:
             if member.name == name and member.isreg():
                 opened = tar.extractfile(member)

@@ -11,24 +11,29 @@ from scipy.sparse.csgraph import connected_components
 from omtl.util.errors import UserError, check_known
 
 
-def full(n_nodes: int) -> list[tuple[int, int]]:
-    """Return the edges of the network in which all nodes are neighbours."""
-    return [(i, j) for i in range(n_nodes) for j in range(i)]
+def full(n_nodes: int) -> np.ndarray:
+    """Return the adjacency of the network in which all nodes are neighbours."""
+    return np.ones((n_nodes, n_nodes)) - np.eye(n_nodes)
 
 
-def ring(n_nodes: int) -> list[tuple[int, int]]:
-    """Return the edges of a ring."""
-    return [(i, (i + 1) % n_nodes) for i in range(n_nodes) if n_nodes > 1]
+def path(n_nodes: int) -> np.ndarray:
+    """Return the adjacency of a path."""
+    return np.eye(n_nodes, k=1) + np.eye(n_nodes, k=-1)
 
 
-def grid(n_nodes: int) -> list[tuple[int, int]]:
-    """Return the edges of a rectangular grid, as square as the number of nodes allows."""
+def ring(n_nodes: int) -> np.ndarray:
+    """Return the adjacency of a ring."""
+    near = path(n_nodes)
+    if n_nodes > 1:
+        near[0, -1] = near[-1, 0] = 1.0
+    return near
+
+
+def grid(n_nodes: int) -> np.ndarray:
+    """Return the adjacency of a rectangular grid, as square as the number of nodes allows."""
     rows = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
-    place = np.arange(n_nodes).reshape(rows, -1)
-    neighbours = ((place[:, :-1], place[:, 1:]), (place[:-1], place[1:]))
-    return [
-        (int(i), int(j)) for ends in neighbours for i, j in zip(*map(np.ravel, ends), strict=True)
-    ]
+    columns = n_nodes // rows
+    return np.kron(path(rows), np.eye(columns)) + np.kron(np.eye(rows), path(columns))
 
 
 TOPOLOGIES = {"full": full, "ring": ring, "grid": grid}
@@ -121,17 +126,9 @@ def mixing_matrix(
             f"network: no topology {topology!r}; choose from {', '.join(TOPOLOGIES)} "
             "or give network.edges"
         )
-    near = _adjacency_of(topology, n_nodes) if edges is None else adjacency(n_nodes, edges)
+    near = TOPOLOGIES[topology](n_nodes) if edges is None else adjacency(n_nodes, edges)
     check_known("network.weights", weights, WEIGHTS)
     return uniform_weights(near, include_self) if weights == "uniform" else metropolis_weights(near)
-
-
-@lru_cache(maxsize=64)
-def _adjacency_of(topology: str, n_nodes: int) -> np.ndarray:
-    """Return the adjacency matrix of a named network, cached: a table's units share a few."""
-    near = adjacency(n_nodes, TOPOLOGIES[topology](n_nodes))
-    near.flags.writeable = False  # all callers share it
-    return near
 
 
 def modes(mixing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

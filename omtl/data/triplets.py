@@ -7,8 +7,6 @@ paper, section 4.1).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +60,6 @@ def task_by_task(counts: np.ndarray, rng: np.random.Generator) -> Iterator[np.nd
 ORDERS = {"interleaved": interleaved, "by_task": task_by_task}
 
 
-@dataclass(frozen=True)
 class Sampler:
     """Draws triplets from examples of tasks with classes.
 
@@ -84,42 +81,29 @@ class Sampler:
         If a task has fewer than two classes, or a class fewer than two examples.
     """
 
-    label: np.ndarray
-    task: np.ndarray
-    rows: np.ndarray
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """Check that triplets can be drawn from every task."""
-        for name, n_classes in zip(self.names, self._groups.n_classes, strict=True):
+    def __init__(
+        self, label: np.ndarray, task: np.ndarray, rows: np.ndarray, names: tuple[str, ...]
+    ) -> None:
+        self.n_examples = np.bincount(task[rows], minlength=len(names))
+        self.rows = rows[np.lexsort((label[rows], task[rows]))]
+        """The examples; those of a class are adjacent, and so are the classes of a task."""
+        pairs = np.stack([task[self.rows], label[self.rows]])
+        known, self.start, self.size = np.unique(
+            pairs, axis=1, return_index=True, return_counts=True
+        )
+        self.n_classes = np.bincount(known[0], minlength=len(names))
+        self.first_class = np.cumsum(self.n_classes) - self.n_classes
+        for name, n_classes in zip(names, self.n_classes, strict=True):
             if n_classes < 2:
                 raise UserError(
                     f"task {name!r} has {n_classes} classes to draw triplets of: 2 are needed"
                 )
-        if self._groups.size.min() < 2:
-            lone = self.rows[self._groups.order[self._groups.start[self._groups.size.argmin()]]]
+        if self.size.min() < 2:
+            of, lone = known[:, self.size.argmin()]
             raise UserError(
-                f"class {self.label[lone]} of task {self.names[self.task[lone]]!r} has one example "
-                "to draw triplets of: 2 are needed"
+                f"class {lone} of task {names[of]!r} has one example to draw triplets of: 2 are "
+                "needed"
             )
-
-    class _Groups(NamedTuple):
-        """The classes of all tasks, each a range of `order`; classes of a task are adjacent."""
-
-        order: np.ndarray
-        start: np.ndarray
-        size: np.ndarray
-        first_class: np.ndarray
-        n_classes: np.ndarray
-
-    @cached_property
-    def _groups(self) -> Sampler._Groups:
-        label, task = self.label[self.rows], self.task[self.rows]
-        order = np.lexsort((label, task))
-        pairs = np.stack([task[order], label[order]])
-        of, start, size = np.unique(pairs, axis=1, return_index=True, return_counts=True)
-        n_classes = np.bincount(of[0], minlength=len(self.names))
-        return Sampler._Groups(order, start, size, np.cumsum(n_classes) - n_classes, n_classes)
 
     def of(self, tasks: np.ndarray, rng: np.random.Generator) -> Triplets:
         """Return one triplet for each of the tasks.
@@ -129,18 +113,17 @@ class Sampler:
         tasks : ndarray of shape (n,), int64
         rng : numpy.random.Generator
         """
-        groups = self._groups
-        n = groups.n_classes[tasks]
+        n = self.n_classes[tasks]
         same = rng.integers(n)
         other = rng.integers(n - 1)
         other += other >= same
-        same, other = (groups.first_class[tasks] + each for each in (same, other))
-        query = rng.integers(groups.size[same])
-        mate = rng.integers(groups.size[same] - 1)
+        same, other = (self.first_class[tasks] + each for each in (same, other))
+        query = rng.integers(self.size[same])
+        mate = rng.integers(self.size[same] - 1)
         mate += mate >= query
         query, mate, stranger = (
-            self.rows[groups.order[groups.start[of] + at]]
-            for of, at in ((same, query), (same, mate), (other, rng.integers(groups.size[other])))
+            self.rows[self.start[of] + at]
+            for of, at in ((same, query), (same, mate), (other, rng.integers(self.size[other])))
         )
         right = rng.random(tasks.size) < 0.5
         return Triplets(
@@ -169,8 +152,7 @@ class Sampler:
             If the order is unknown, or there would be no triplets.
         """
         check_known("protocol.order", order, ORDERS)
-        n_examples = np.bincount(self.task[self.rows], minlength=len(self.names))
-        counts = np.rint(per_example * n_examples).astype(np.int64)
+        counts = np.rint(per_example * self.n_examples).astype(np.int64)
         if counts.min() < 1:
             raise UserError(f"protocol.triplets={per_example} must give each task one at least")
         for tasks in ORDERS[order](counts, rng):

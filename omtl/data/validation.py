@@ -18,10 +18,9 @@ from omtl.util.errors import UserError, repeated
 WIDEST = 2**31 - 1
 """Maximum number of columns: compiled code stores column indices in 32 bits."""
 
-AXES = ("row", "column")
 
-COMPRESSED = {"csr": 0, "csc": 1}
-"""Formats whose arrays are checked directly, with their major axes."""
+COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+"""Formats whose arrays are checked directly."""
 
 
 def sound_rows(X: Any) -> Any:
@@ -51,18 +50,18 @@ def sound_rows(X: Any) -> Any:
         raise ValueError(f"X must have two axes, and has the shape {X.shape}")
     if X.shape[1] > WIDEST:
         raise ValueError(f"X has {X.shape[1]} columns, more than {WIDEST}: hash the features")
-    if X.format not in COMPRESSED:
-        X = _coordinates(X).tocsr()
-    minor = 1 - COMPRESSED[X.format]
-    _check_integers(X.indptr, "X.indptr")
-    if (X.indptr[1:] < X.indptr[:-1]).any():  # which SciPy does not check where the last is 0
-        raise ValueError("X is malformed: X.indptr must not decrease")
-    _check_index(X.indices, X.shape[minor], f"X: {AXES[minor]}")
     # A new matrix has no cached facts about its indices, which may have changed.
-    kind = sparse.csr_array if X.format == "csr" else sparse.csc_array
     try:
-        rows = kind((X.data, X.indices, X.indptr), shape=X.shape)
-        rows.check_format(full_check=True)
+        if X.format in COMPRESSED:
+            for name in ("indptr", "indices"):
+                _check_integers(getattr(X, name), f"X.{name}")
+            if (X.indptr[1:] < X.indptr[:-1]).any():  # SciPy does not check it if the last is 0
+                raise ValueError("X.indptr must not decrease")
+            rows = COMPRESSED[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
+            rows.check_format(full_check=True)
+        else:
+            found = X.tocoo()
+            rows = sparse.coo_array((found.data, found.coords), shape=found.shape)
     except ValueError as fault:
         raise ValueError(f"X is malformed: {fault}") from fault
     rows = rows.tocsr()
@@ -72,30 +71,9 @@ def sound_rows(X: Any) -> Any:
     return rows
 
 
-def _coordinates(X: Any) -> Any:
-    """Return a matrix as coordinates, after checking that they fit its shape."""
-    found = X.tocoo()
-    for axis, index, size in zip(AXES, found.coords, found.shape, strict=True):
-        if index.shape != found.data.shape:
-            raise ValueError(f"X has {found.data.size} values and {index.size} indices")
-        _check_index(index, size, f"X: {axis}")
-    return found
-
-
 def _check_integers(array: Any, name: str) -> None:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be an array of whole numbers")
-
-
-def _check_index(index: Any, size: int, name: str) -> None:
-    """Raise ValueError unless all numbers are whole and in range."""
-    _check_integers(index, name)
-    if not index.size:
-        return
-    least, largest = int(index.min()), int(index.max())
-    if least < 0 or largest >= size:
-        wrong = least if least < 0 else largest
-        raise ValueError(f"{name} {wrong} is none of {size}, which are numbered from 0")
 
 
 def sound_tasks(tasks: Any) -> Any:
@@ -133,7 +111,7 @@ def _check_examples(X: Any, tasks: Any) -> None:
         raise ValueError(f"X of shape {X.shape} must have a row for each example")
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError("X has numbers that are not finite")
-    n, m = X.shape[0], len(tasks.names)
+    n = X.shape[0]
     if twice := repeated(tasks.names):
         raise ValueError(f"two tasks have the name {twice[0]!r}")
     for name, array in (("labels", labels), ("task", tasks.task)):
@@ -143,4 +121,10 @@ def _check_examples(X: Any, tasks: Any) -> None:
         raise ValueError("targets must be finite numbers")
     if not has_classes and not tasks.real and not (np.abs(labels) == 1.0).all():
         raise ValueError("labels must be -1 or +1")
-    _check_index(tasks.task, m, "task")
+    _check_integers(tasks.task, "task")
+    least, largest = int(tasks.task.min()), int(tasks.task.max())
+    if least < 0 or largest >= len(tasks.names):
+        raise ValueError(
+            f"the numbers of tasks are {least} to {largest}, and there are {len(tasks.names)} "
+            "tasks, numbered from 0"
+        )

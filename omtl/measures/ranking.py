@@ -8,7 +8,7 @@ With r_j = 1 if the example at rank j has the query's class, and 0 otherwise:
   the smaller of k and the number of relevant examples (``relevant``), or k (``length``).
 
 An example is relevant if it has the query's class and may be ranked. Ranks without an example count
-as misses. In ties, the first example has the better rank.
+as misses. In ties, the first example has the better rank. What is not a number comes last.
 """
 
 from __future__ import annotations
@@ -35,30 +35,6 @@ class Quality(NamedTuple):
 
     precision: np.ndarray
     average_precision: np.ndarray
-
-
-def top(similarities: np.ndarray, n_ranks: int) -> np.ndarray:
-    """Return the columns of the largest similarities of each row, the largest first.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (n_queries, n_examples)
-    n_ranks : int
-        At most n_examples.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, n_ranks), int64
-    """
-    at = similarities.shape[1] - n_ranks
-    least = np.partition(similarities, at, axis=1)[:, at, None]
-    above = similarities > least
-    tied = similarities == least
-    room = n_ranks - above.sum(axis=1, keepdims=True)
-    above |= tied & (np.cumsum(tied, axis=1) <= room)
-    columns = np.nonzero(above)[1].reshape(len(similarities), n_ranks)
-    order = np.argsort(-np.take_along_axis(similarities, columns, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1)
 
 
 def quality(
@@ -101,7 +77,8 @@ def quality(
             values[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = -np.inf
         ranked = min(n_ranks, n if with_query else n - 1)
         right = np.zeros((len(values), n_ranks))
-        right[:, :ranked] = label[top(values, ranked)] == label[part, None]
+        best = np.argsort(-values, axis=1, kind="stable")[:, :ranked]
+        right[:, :ranked] = label[best] == label[part, None]
         relevant = np.array([of_class[c] - (not with_query) for c in label[part]])[:, None]
         found = np.cumsum(right, axis=1)
         share = np.maximum(NORMALISERS[normaliser](ranks, relevant), 1)

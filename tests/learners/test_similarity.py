@@ -19,7 +19,7 @@ from omtl.data.triplets import BLOCK, Triplets
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OGRSL, OMTRSL, OSTRSL, OMTRSLActive, OMTRSLRandom
 from omtl.learners.untrained import Untrained
-from omtl.measures.ranking import quality, top
+from omtl.measures.ranking import quality
 from omtl.protocols.setting import Setting
 from omtl.protocols.similarity import fold_parts, play_grid
 from omtl.reference import similarity as oracle
@@ -327,13 +327,12 @@ def test_normalisers() -> None:
         np.testing.assert_allclose(found.average_precision, 2 * np.array(one) / 4)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 12), st.booleans())
-def test_top_is_what_sorting_gives(seed: int, n_ranks: int, ties: bool) -> None:
-    """The largest first, of equals the one that comes first."""
-    rng = np.random.default_rng(seed)
-    values = rng.integers(3, size=(5, 12)) * 1.0 if ties else rng.normal(size=(5, 12))
-    expected = np.argsort(-values, axis=1, kind="stable")[:, :n_ranks]
-    np.testing.assert_array_equal(top(values, n_ranks), expected)
+def test_similarities_that_are_no_numbers_come_last() -> None:
+    """Those of a learner that diverged are ranked too."""
+    values, label = np.full((4, 4), np.nan), np.array([0, 0, 1, 1])
+    values[:2, 1] = 1.0
+    found = quality(lambda part: values[part], label, 2, with_query=True)
+    assert found.precision.tolist() == [1 / 2, 1 / 2]
 
 
 def test_whole_rankings_are_scikit_learns() -> None:
