@@ -7,7 +7,7 @@ figure. It holds where all of them do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -263,7 +263,8 @@ def _of_rows(values: Values, claim: Claim, part: Part, task: str, name: str) -> 
         if not all(one.size for one in each):
             return NOTHING
         found.append(min(each, key=lambda one: sign * float(one.mean())))
-    return found[0] if len(found) == 1 else found[0] / found[1]
+    n = min(one.size for one in found)  # some rows may have been settled after fewer repeats
+    return reduce(np.divide, [one[:n] for one in found])
 
 
 def in_print(claim: Claim) -> tuple[str, str]:

@@ -109,6 +109,17 @@ def test_margins_and_ratios(part: dict, expected: str) -> None:
     assert decided(a_claim({"dataset": "D", **part}), cells) == expected
 
 
+def test_a_row_over_another_that_was_settled_earlier() -> None:
+    """Over the repeats that both have, as rows of a table need not be played equally often."""
+    cells = cells_of(A=[1.0, 1.1, 0.9], B=[2.0, 2.1, 1.9, 2.0], C=[4.0, 4.1, 3.9])
+    claim = a_claim({"dataset": "D", "lower": ["A / B"], "than": ["B"]})
+    found = judge_claims([claim], cells)
+    assert found["n_repeats"].tolist() == [3]
+    assert found["values"][0].tolist() == [1.0 / 2.0, 1.1 / 2.1, 0.9 / 1.9]
+    thrice = judge_claims([a_claim({"dataset": "D", "lower": ["A / B / C"], "than": ["A"]})], cells)
+    np.testing.assert_allclose(thrice["values"][0], found["values"][0] / [4.0, 4.1, 3.9])
+
+
 def test_the_same_line_elsewhere() -> None:
     """A figure's line at another x of the same axes, under ``<line> at <x>``."""
     line = SimpleNamespace(label="A", x=[1.0, 2.0], values=np.array([[5.0, 1.0], [5.5, 1.1]]))
