@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.api.names import known_table
+from omtl.api.names import known_name, known_table
 from omtl.api.requests import ParallelOptions, RequestOptions, parallel_for, request_for
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import replay as replaying
@@ -20,7 +21,6 @@ from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.play import cost_of
 from omtl.tables.published_results import folder_for, write_rows
-from omtl.tables.request import Request
 from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
@@ -121,7 +121,7 @@ def search_grids(
         raise UserError(
             f"{table} uses a search itself; name a table whose grids are played in full"
         )
-    search = SearchSpec.named(measured)
+    search = SearchSpec.named(known_name("search", measured, options("search")))
     rows = cost_of(cells, search, request)
     if rows.empty:
         raise UserError(
@@ -181,7 +181,7 @@ def search_readings(
     full = keep or (n_repeats >= searching.REPEATS and seed == 0)
     if full:
         searching.readings_folder(table)  # refused before anything is played
-    request = Request(begin or LITERAL, n_repeats, seed, None, parallel_for(**how))
+    request = request_for(reading=begin or LITERAL, repeats=n_repeats, seed=seed, **how)
     found = searching.search(table, request, print, draws, [only] if only else searching.SEARCHES)
     for reading, answers in found.answers.items():
         print(f"{reading}: {answers}")

@@ -90,4 +90,4 @@ def parallel_for(
     """
     given = {"parallel.*.jobs": jobs, "parallel.*.address": address}
     typed = {key: value for key, value in given.items() if value is not None}
-    return ParallelSpec.named(parallel).patched(typed)
+    return ParallelSpec.named(known_name("parallel", parallel, options("parallel"))).patched(typed)
