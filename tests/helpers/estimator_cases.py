@@ -26,6 +26,16 @@ VARIANTS = {
 """Every estimator at its defaults, and those that take another way through their rules."""
 
 
+COMPILED = [
+    ("PassiveAggressive", "dense"),
+    ("PassiveAggressive", "sparse"),
+    ("ROMPGD-outliers", "dense"),
+    ("NS", "dense"),
+    ("AKLO-sample", "dense"),
+]
+"""Those whose compiled code is tested: one that looks at rows once, one that lists them, one that
+looks back, one that draws."""
+
 NAMES = ("ham", "eggs", 3)
 
 

@@ -17,7 +17,7 @@ from omtl.kernel import smooth_hinge as module
 from omtl.kernel.smooth_hinge import minimisers, smooth_hinge
 from omtl.learners.batch import ITL, SHAMO, STL, Fit, SMTLExponential, SMTLThreshold, Training
 
-CERTAINLY = thorough(100)
+CERTAINLY = thorough(50)
 
 CERTIFIED = 1e-10
 """By how much an objective may be above its minimum; rounding leaves less, and most often 1e-12."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimator_cases import NAMES, VARIANTS, data, estimator, in_turn, same_bits
+from estimator_cases import COMPILED, NAMES, VARIANTS, data, estimator, in_turn, same_bits
 from scipy import sparse
 from sklearn.base import clone
 
@@ -21,15 +21,6 @@ from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.parameters import declared_entries
 from omtl.sklearn.stream import BLOCK, arrays_of
-
-COMPILED = [
-    ("PassiveAggressive", "dense"),
-    ("PassiveAggressive", "sparse"),
-    ("ROMPGD-outliers", "sparse"),
-    ("NS", "dense"),
-    ("AKLO-sample", "dense"),
-]
-"""One that looks at rows once, one that lists them, one that looks back, one that draws."""
 
 
 def harness(model: MultiTaskClassifier, tasks: Tasks, stream: Stream, compiled: bool) -> Any:

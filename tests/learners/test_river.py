@@ -12,7 +12,7 @@ from river.checks import yield_checks
 from scipy import sparse
 
 from omtl.river import FIRST_COLUMNS, MultiTask
-from omtl.sklearn import ROMPGD, MultiTaskAROW, PassiveAggressive
+from omtl.sklearn import ROMPGD, PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.stream import arrays_of
@@ -40,12 +40,13 @@ def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:
     return found
 
 
-DEEP = [pytest.param(name, {}, marks=pytest.mark.deep) for name in ("ROMPGD", "AKLO")]
+DEEP = ("PassiveAggressive", "ROMPGD", "AKLO")
 DEFAULT = ("PassiveAggressive", {"tasks": ("a", "b"), "default_task": "a"})
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("PassiveAggressive", {}), ("DOM1", {}), DEFAULT, *DEEP]
+    ("name", "options"),
+    [("DOM1", {}), DEFAULT, *(pytest.param(name, {}, marks=pytest.mark.deep) for name in DEEP)],
 )
 def test_river_checks(name: str, options: dict[str, Any]) -> None:
     """river's own suite: all pass, none is skipped."""
@@ -172,7 +173,7 @@ def test_learners_that_need_all_tasks_say_so(name: str) -> None:
     same_state(model, other)
 
 
-@pytest.mark.parametrize("kind", [ROMPGD, PassiveAggressive, MultiTaskAROW])
+@pytest.mark.parametrize("kind", [ROMPGD, PassiveAggressive])
 def test_new_tasks_in_an_open_round_of_compiled_code(kind: Any) -> None:
     """Rows that a learner holds keep their place; arrays, examples and pure Python agree."""
     model = kind().fit(X[FIRST], Y[FIRST], TASK[FIRST])

@@ -11,10 +11,10 @@ import bits
 import numpy as np
 import pytest
 from environments import ended, python
-from estimator_cases import blobs
+from estimator_cases import COMPILED, blobs
 from sklearn.base import clone
 
-from omtl.sklearn import AKLO, COML, PassiveAggressive
+from omtl.sklearn import AKLO, NS, PassiveAggressive
 from omtl.util.paths import ROOT
 
 SURROUNDINGS = {
@@ -24,24 +24,22 @@ SURROUNDINGS = {
     "one thread": {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "generic CPU": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
 }
-SOME = ["PassiveAggressive", "COML", "AKLO-sample"]
-"""Rows of their own, a matrix of tasks, and examples that are drawn."""
-
 PYTHONS = "OMTL_PYTHONS"
 """Variable with interpreters, separated by colons, that have the packages of estimators."""
 
 
-def learnt(variants: list[str], interpreter: str = sys.executable, **around: str) -> list[str]:
+def learnt(cases: list[str], interpreter: str = sys.executable, **around: str) -> list[str]:
     """Return what a process prints in its surroundings."""
     script = str(Path(bits.__file__))
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return ended(interpreter, script, *variants, env=plain | around).stdout.splitlines()
+    return ended(interpreter, script, *cases, env=plain | around).stdout.splitlines()
 
 
 def test_some_learn_the_same_bits_in_other_surroundings() -> None:
     """All those that need no other compiled code, at once."""
     around = SURROUNDINGS["hash seed"] | SURROUNDINGS["time zone"] | SURROUNDINGS["locale"]
-    assert learnt(SOME, **around, **SURROUNDINGS["one thread"]) == [*bits.lines(SOME)]
+    some = [" ".join(case) for case in COMPILED]
+    assert learnt(some, **around, **SURROUNDINGS["one thread"]) == [*bits.lines(some)]
 
 
 @pytest.mark.deep
@@ -60,7 +58,7 @@ def test_all_learn_the_same_bits_on_other_versions_of_python() -> None:
         assert learnt([], interpreter) == expected, interpreter
 
 
-MODELS = [PassiveAggressive(), COML(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
+MODELS = [PassiveAggressive(), NS(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -82,12 +80,12 @@ def test_threads_get_the_same_bits(model: PassiveAggressive) -> None:
 FORKED = """
 import os, sys
 import numpy as np
-from omtl.sklearn import COML, PassiveAggressive
+from omtl.sklearn import NS, PassiveAggressive
 rng = np.random.default_rng(0)
 X, y, task = rng.normal(size=(40, 6)), np.tile([-1, 1], 20), np.arange(40) // 2 % 4
 def bits():
     return b"".join(kind().fit(X, y, task).decision_function(X, task).tobytes()
-                    for kind in (PassiveAggressive, COML))
+                    for kind in (PassiveAggressive, NS))
 ours = bits()
 for _ in range(3):
     read, write = os.pipe()
