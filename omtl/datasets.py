@@ -24,7 +24,7 @@ from data_fetchers.table_file import OF_SPARSE
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.playing import load_tasks
-from omtl.experiment.schema import Frozen, choose
+from omtl.experiment.schema import choose
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -197,7 +197,7 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     <DataSet random_walk: 900 examples, 100 features, 9 tasks>
     """
     spec = DataSetSpec.named(choose("dataset", name, names()))
-    spec = replace(spec, options=Frozen({**spec.options, **changed}))
+    spec = replace(spec, options={**spec.options, **changed})
     if not prepared:
         spec = replace(spec, normalise="none", bias=False)
     return _loaded(spec, seed)
@@ -351,7 +351,7 @@ def _of_arrays(
         name=name,
         module="table_file",
         label=name,
-        options=Frozen(given | ({"real": True} if real else {})),
+        options=given | ({"real": True} if real else {}),
         normalise=normalise,
         bias=bias,
     )

@@ -23,12 +23,12 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
     NOT_NEGATIVE,
     POSITIVE,
+    as_plain,
     check_names,
     choose,
     keys_of,
     read_yaml,
     refuse_twice,
-    thawed,
     typed_mapping,
 )
 from omtl.experiment.specs import (
@@ -246,7 +246,7 @@ def store_readings(readings: Mapping[str, Reading]) -> None:
             # Hydra merges mappings; old content disappears only if they are emptied first.
             store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
             emptied = [f"{name}/{option}_emptied@_here_", "_self_"]
-            node = {"defaults": emptied, **thawed(values)}
+            node = {"defaults": emptied, **as_plain(values)}
             store.store(group=place, name=option, node=node)
 
 
@@ -370,7 +370,7 @@ class ComposedRun:
         """Return the config, as plain values."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
-            name: thawed(value.as_mapping() if isinstance(value, Spec) else value)
+            name: as_plain(value.as_mapping() if isinstance(value, Spec) else value)
             for name, value in found.items()
         }
 

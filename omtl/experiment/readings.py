@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from omtl.experiment.config import options, paper_file, paper_files
 from omtl.experiment.descriptions import Question, Readings
-from omtl.experiment.schema import Frozen, check_names, choose, keys_of, read_file, read_yaml
+from omtl.experiment.schema import check_names, choose, keys_of, read_file, read_yaml
 from omtl.experiment.specs import SPECS, ProtocolSpec, Spec, known_settings
 
 S = TypeVar("S", bound=Spec)
@@ -76,7 +76,7 @@ class Reading(Spec):
 
     group: ClassVar[str] = "reading"
     paper: str | None
-    answers: Mapping[str, Any] = field(default_factory=Frozen)
+    answers: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, paper: str, name: str) -> Self:
@@ -157,7 +157,7 @@ class Reading(Spec):
 
     def _with_answers(self, keeps: Callable[[str], bool]) -> Self:
         answers = {name: answer for name, answer in self.answers.items() if keeps(name)}
-        return self if answers == self.answers else replace(self, answers=Frozen(answers))
+        return self if answers == self.answers else replace(self, answers=answers)
 
 
 NO_READING = Reading(name="none", paper=None)

@@ -19,7 +19,6 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    NoReturn,
     Union,
     get_args,
     get_origin,
@@ -67,34 +66,11 @@ def refuse_unfit(name: str, value: Any, check: Check) -> None:
         raise UserError(f"{name}={value!r} must be {check.words}")
 
 
-class Frozen(dict[Any, Any]):
-    """A mapping that refuses changes, so that everybody can share what was read once."""
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a specification cannot be changed; make another one from it")
-
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    update = setdefault = pop = popitem = clear = _refuse
-
-    def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
-        return Frozen, (dict(self),)
-
-
-yaml.SafeDumper.add_representer(Frozen, yaml.SafeDumper.represent_dict)
-
-
-def frozen(value: Any) -> Any:
-    """Return a value with all mappings in it frozen."""
-    if isinstance(value, dict) and not isinstance(value, Frozen):
-        return Frozen({key: frozen(one) for key, one in value.items()})
-    return [frozen(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def thawed(value: Any) -> Any:
-    """Return a value with all mappings and lists in it as plain ones that can be changed."""
+def as_plain(value: Any) -> Any:
+    """Return a copy of a value, with all mappings and lists in it as plain ones."""
     if isinstance(value, dict):
-        return {key: thawed(one) for key, one in value.items()}
-    return [thawed(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: as_plain(one) for key, one in value.items()}
+    return [as_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def read_text(path: Path) -> str:
@@ -245,7 +221,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         the closest known one.
     """
     if kind is Any:
-        return frozen(value)
+        return value
     if get_origin(kind) is Literal:
         try:
             return choose(key, str(value), list(get_args(kind)))
@@ -271,13 +247,12 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
             for number, one in enumerate(value, start=1)
         )
     if isinstance(value, dict):
-        return Frozen(
-            (
-                str(name) if more[0] is str else name,
-                typed(more[1], one, *_place(more[1], one, name, where, f"{key}.{name}")),
+        return {
+            str(name) if more[0] is str else name: typed(
+                more[1], one, *_place(more[1], one, name, where, f"{key}.{name}")
             )
             for name, one in value.items()
-        )
+        }
     return value
 
 
@@ -306,7 +281,7 @@ def typed_mapping(kind: Any, content: Mapping[str, Any], where: str) -> Any:
         key: typed(known[key], value, where, key) for key, value in content.items() if key in known
     }
     if rest:
-        values[rest] = frozen(more)
+        values[rest] = more
     try:
         return kind(**values)
     except UserError as fault:
@@ -345,5 +320,5 @@ def _read(kind: Any, path: Path, then: Callable[[Any, Path], Any] | None, _: Sta
 
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
-    """Return a YAML file's mapping, frozen; raise UserError if it cannot be read."""
+    """Return a YAML file's mapping, which all share; raise UserError if it cannot be read."""
     return read_file(Mapping[str, Any], path)

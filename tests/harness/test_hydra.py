@@ -18,7 +18,7 @@ from omtl.commands._main import main as omtl
 from omtl.experiment.composition import ComposedRun, composed, values_set_by
 from omtl.experiment.config import load_option, options
 from omtl.experiment.readings import Reading, columns_with
-from omtl.experiment.schema import thawed
+from omtl.experiment.schema import as_plain
 from omtl.experiment.specs import SPECS, AlgorithmSpec
 from omtl.reproduction.record import line
 from omtl.util.errors import UserError
@@ -71,7 +71,7 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
     assert choices
     for chosen in choices:
         specs = {group: SPECS[group].named(option) for group, option in chosen.items()}
-        written = {group: thawed(load_option(group, option)) for group, option in chosen.items()}
+        written = {group: as_plain(load_option(group, option)) for group, option in chosen.items()}
         words = [f"reading={reading}", *(f"{g}={o}" for g, o in chosen.items())]
         whole = composed(words)
         here = answers.for_dataset(chosen["dataset"])

@@ -27,7 +27,7 @@ import omtl
 from omtl import datasets
 from omtl.commands import _main
 from omtl.experiment import playing
-from omtl.experiment.schema import read_yaml, thawed
+from omtl.experiment.schema import as_plain, read_yaml
 from omtl.reproduction.submission import digest
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -35,7 +35,7 @@ from omtl.util.paths import RESULTS
 from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
-CASES: dict[str, dict[str, Any]] = thawed(read_yaml(GOLDEN))
+CASES: dict[str, dict[str, Any]] = as_plain(read_yaml(GOLDEN))
 TABLE: dict[str, Any] = yaml.safe_load(
     CASES["published numbers that are not there"]["files"]["experiments/mine/table1.yaml"]
 )
