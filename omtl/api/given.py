@@ -17,11 +17,10 @@ from omtl.api.source import written_class
 from omtl.datasets import DataSet
 from omtl.experiment.composition import GROUPS, ComposedRun, composed
 from omtl.experiment.config import options
-from omtl.experiment.schema import Frozen
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError, repeated
-from omtl.util.providers import added_module
+from omtl.util.providers import module_file
 
 Grid = Mapping[str, Sequence[Any]]
 """Values to choose hyper-parameters from, by name."""
@@ -153,7 +152,7 @@ def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
         for name, given in grid.items()
     }
     fixed = {name: one for name, one in algorithm.fixed.items() if name not in values}
-    return replace(algorithm, fixed=Frozen(fixed), grid=Frozen({**algorithm.grid, **values}))
+    return replace(algorithm, fixed=fixed, grid={**algorithm.grid, **values})
 
 
 def algorithm_of(given: Any) -> AlgorithmSpec:
@@ -209,8 +208,8 @@ def _of_path(path: str, label: str, values: dict[str, Any], given: Any) -> Algor
         learner=path,
         networked=known is not None and known.networked,
         cites=() if known is None else known.cites,
-        fixed=Frozen(values),
-        grid=Frozen({}),
+        fixed=values,
+        grid={},
     )
 
 
@@ -234,7 +233,7 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
 def path_of(kind: type) -> str:
     """Return the dotted path of a learner; one that no importable file has is written to one."""
     module = kind.__module__
-    if module.partition(".")[0] == "omtl" or added_module(module) is not None:
+    if module_file(module) is not None:
         return f"{module}.{kind.__name__}"
     return written_class(kind)
 

@@ -16,10 +16,9 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
 from omtl.tables.plan import describe, descriptions
 from omtl.util import user_folder
-from omtl.util.paths import PACKAGE
-from omtl.util.providers import added_module, extension_of
+from omtl.util.providers import extension_of, module_file
 from omtl.util.screen import plural
-from omtl.util.user_folder import module_in, own_folder
+from omtl.util.user_folder import own_folder
 from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _line(path: Path, config: Mapping[str, Any]) -> str:
 def _of_learner(path: str) -> str:
     """Return the first line of a learner's docstring; importing or parsing all takes too long."""
     module, _, name = path.rpartition(".")
-    file = module_in(PACKAGE.parent, module) if module.startswith("omtl.") else added_module(module)
+    file = module_file(module)
     text = file.read_text(encoding="utf-8") if file else ""
     found = re.search(rf'^class {re.escape(name)}\b[^:]*:\s+r?"""(.*)', text, re.MULTILINE)
     return found[1].rstrip('."') if found else ""

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from omtl.util.errors import WriteError
 from omtl.util.files import write_whole
-from omtl.util.paths import PACKAGE, private_cache
-from omtl.util.providers import added_module, extension_module
-from omtl.util.user_folder import calls_begun, module_in, own_folder
+from omtl.util.paths import private_cache
+from omtl.util.providers import added_module, is_ours, module_file
+from omtl.util.user_folder import calls_begun, own_folder
 
 _PARSING = threading.Lock()
 
@@ -88,7 +88,7 @@ def code_of(module: str) -> Code:
     SyntaxError
         If it is not valid Python.
     """
-    return _code_of(module, own_folder(), 0 if _is_ours(module) else calls_begun())
+    return _code_of(module, own_folder(), 0 if is_ours(module) else calls_begun())
 
 
 def imported(module: str) -> ModuleType:
@@ -99,7 +99,7 @@ def imported(module: str) -> ModuleType:
     Exception
         Whatever importing it raises.
     """
-    if _is_ours(module) or added_module(module) is None:  # ours in no time: once for each point
+    if is_ours(module) or added_module(module) is None:  # ours in no time: once for each point
         return import_module(module)
     code = code_of(module)
     if _IMPORTED.setdefault(module, code.version) != code.version:
@@ -116,8 +116,8 @@ def imported(module: str) -> ModuleType:
 
 
 @lru_cache
-def _code_of(module: str, own_folder: Path | None, calls: int) -> Code:  # noqa: ARG001
-    """Return a module's code as `code_of`; as it is after so many commands have begun."""
+def _code_of(module: str, folder: Path | None, calls: int) -> Code:  # noqa: ARG001
+    """Return a module's code as `code_of`, as it is after so many commands have begun."""
     digest = hashlib.sha256()
     seen: set[str] = set()
     asked: set[str] = set()
@@ -131,7 +131,7 @@ def _code_of(module: str, own_folder: Path | None, calls: int) -> Code:  # noqa:
         if name in asked:
             continue
         asked.add(name)
-        path = _source_of(name, own_folder)
+        path = None if name in UNHASHED else module_file(name)
         if path is None:
             others.add(name.partition(".")[0])
             continue
@@ -213,18 +213,6 @@ def _versions(packages: frozenset[str]) -> str:
         except PackageNotFoundError:
             versions.append(f"{name} none")
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()
-
-
-def _source_of(module: str, own_folder: Path | None) -> Path | None:
-    """Return the file of a project or user module whose code affects results."""
-    if module in UNHASHED:
-        return None
-    found = module_in(PACKAGE.parent, module) if _is_ours(module) else extension_module(module)
-    return found or (module_in(own_folder, module) if own_folder is not None and module else None)
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] in ("omtl", "data_fetchers")
 
 
 def _imports_of(tree: ast.Module, package: str) -> list[str]:

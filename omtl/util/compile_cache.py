@@ -30,7 +30,7 @@ from numba import config, njit
 
 from omtl.util.code import code_version
 from omtl.util.paths import private_cache
-from omtl.util.providers import added_module
+from omtl.util.providers import module_file
 
 UNUSED_DAYS = 60
 """Folders that were not used for longer are removed."""
@@ -192,7 +192,7 @@ def type_key(value: Any) -> Any:
 
 def source_version(module: str) -> str | None:
     """Return a hash of a module's source and of what it imports here; None if it has no file."""
-    if module.partition(".")[0] in ("omtl", "data_fetchers") or added_module(module) is not None:
+    if module_file(module) is not None:
         return code_version(module)
     file = getattr(sys.modules.get(module), "__file__", None)
     try:

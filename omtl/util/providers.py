@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF, EXPERIMENTS, PUBLISHED
+from omtl.util.paths import CONF, EXPERIMENTS, PACKAGE, PUBLISHED
 from omtl.util.user_folder import module_in, own_folder, own_module
 
 ENTRY_POINTS = "omtl.extensions"
@@ -110,6 +110,16 @@ def extension_module(name: str) -> Path | None:
     top = name.partition(".")[0]
     found = (module_in(each.conf.parent, name) for each in extensions() if each.package == top)
     return next(found, None)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a module is of the project."""
+    return name.partition(".")[0] in ("omtl", "data_fetchers")
+
+
+def module_file(name: str) -> Path | None:
+    """Return the file of a module of the project, an extension or the user's own, or None."""
+    return module_in(PACKAGE.parent, name) if is_ours(name) else added_module(name)
 
 
 def added_module(name: str) -> Path | None:

@@ -91,7 +91,7 @@ def test_whatever_a_unit_loads_is_in_its_key(tmp_path: Path) -> None:
 
 def test_what_is_not_hashed_is_there() -> None:
     """No exception outlives its module."""
-    assert all(code.module_in(ROOT, name) for name in UNHASHED)
+    assert all(map(code.module_file, UNHASHED))
 
 
 def test_no_key_depends_on_what_only_shows() -> None:
@@ -237,3 +237,21 @@ def test_records_that_somebody_else_may_have_written_are_not_read(
         records_of(tmp_path / cache, monkeypatch)
         assert code_version("omtl.learners.dom") == expected
     assert (stranger / record.name).read_text(encoding="utf-8") == forged
+
+
+def test_what_a_class_of_a_notebook_imports_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written to a module in another folder than the one it imports from."""
+    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    written = user_folder.written_folder() / "mine_0123456789.py"
+    written.parent.mkdir(parents=True)
+    written.write_text("from helper import RATE\n", encoding="utf-8")
+    versions = set()
+    for text in ("RATE = 1.0\n", "RATE = 2.0\n"):
+        (tmp_path / "helper.py").write_text(text, encoding="utf-8")
+        user_folder.begin_call()
+        versions.add(code_version(written.stem))
+    assert code_of(written.stem).modules == {written.stem, "helper"}
+    assert len(versions) == 2
