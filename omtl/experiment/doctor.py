@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -21,7 +19,7 @@ from omtl.experiment.config import option_files
 from omtl.util import user_folder
 from omtl.util.compile_cache import kept_in, own_home
 from omtl.util.files import IN_WORK
-from omtl.util.paths import SHIPPED, home_folder
+from omtl.util.paths import home_folder
 from omtl.util.providers import extensions
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
@@ -31,9 +29,6 @@ OLDEST_PYTHON = (3, 11)
 
 EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "tables": NOTE, "engines": NOTE, "dev": NOTE}
 """The package's extras, each with the consequence if one of its packages is missing."""
-
-LOCKS = {"tables": "tables", "engines": "engines", "dev": "test"}
-"""The lock file that pins an extra; the others are in ``run.lock``."""
 
 KEPT = {"store": "finished units", "data": "data files"}
 """Folders of what is kept between runs, and their contents."""
@@ -68,36 +63,17 @@ def _packages() -> Found:
     asked = [Requirement(line) for line in requires("omtl") or []]
     seen = {"omtl"}
     for extra, lacking in EXTRAS.items():
-        lock = f"requirements/{LOCKS.get(extra, 'run')}.lock"
-        locked = _locked(SHIPPED / lock)
-        todo = f"pip install --require-hashes -r {lock}" if locked else f"pip install omtl[{extra}]"
         for one in asked:
             name, marker = canonicalize_name(one.name), one.marker
             needed = marker is None or marker.evaluate({"extra": extra})
             if name in seen or not needed or ("extra" in str(marker)) != bool(extra):
                 continue
             seen.add(name)
-            state, detail = _state_of(name, locked.get(name, set()), lacking)
-            yield "packages", name, state, detail if state == GOOD else f"{detail}: {todo}"
-
-
-def _state_of(package: str, locked: set[str], lacking: str) -> tuple[str, str]:
-    try:
-        found = version(package)
-    except PackageNotFoundError:
-        return lacking, "not installed"
-    if locked and found not in locked:
-        return NOTE, f"{found}, but {' or '.join(sorted(locked))} is locked"
-    return GOOD, found
-
-
-def _locked(path: Path) -> dict[str, set[str]]:
-    """Return the versions of each package in a lock file, one for each Python version."""
-    locked = defaultdict(set)
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    for name, number in re.findall(r"^([\w.-]+)(?:\[.*\])?==([^\s;\\]+)", text, re.M):
-        locked[canonicalize_name(name)].add(number)
-    return {str(name): numbers for name, numbers in locked.items()}
+            try:
+                yield "packages", name, GOOD, version(name)
+            except PackageNotFoundError:
+                todo = f"pip install 'omtl[{extra}]'" if extra else "pip install omtl"
+                yield "packages", name, lacking, f"not installed: {todo}"
 
 
 def _kept() -> Found:
