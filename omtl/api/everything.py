@@ -10,10 +10,12 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from omtl.api import figures, tables
-from omtl.compute.independent_jobs import Job, JobOutcome, attempt, run_jobs
+from omtl.compute.engine import Failure
+from omtl.compute.independent_jobs import Job, attempt, run_jobs
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
@@ -100,9 +102,10 @@ def reproduce_table(name: str, request: Request) -> tables.Table:
     return made
 
 
-def compute_figure(name: str, request: Request) -> None:
-    """Compute the units that a figure lacks."""
+def compute_figure(name: str, request: Request) -> str:
+    """Compute the units that a figure lacks; return its name."""
     play_figure(figures.planned_figure(name, request), request)
+    return name
 
 
 class DrawnFigure(NamedTuple):
@@ -119,11 +122,6 @@ def reproduce_figure(name: str, request: Request) -> DrawnFigure:
     return DrawnFigure([*made.claims["outcome"]], made.is_broken)
 
 
-def _statistics(name: str, request: Request) -> Job:
-    what = f"statistics of {name}, {request.reading}"
-    return Job(what, statistics.reproduce_statistics, (name, request))
-
-
 @dataclass(frozen=True)
 class _Everything:
     """What is asked for, and the summary of what was made of it."""
@@ -131,26 +129,34 @@ class _Everything:
     request: Request
     summary: Summary = field(default_factory=Summary)
 
-    def note(self, end: JobOutcome) -> JobOutcome:
-        """Tell what failed."""
-        if end.fault:
-            print(f"omtl: {end.what}: {end.fault}", file=sys.stderr)
-            self.summary.failures.append(f"{end.what}: {end.fault}")
-        elif getattr(end.returned, "is_broken", False):
-            self.summary.failures.append(f"{end.what}: units failed; its notes give the reasons")
+    def noted(self, what: str, end: Any) -> Any:
+        """Return what a job returned; None if it failed, after telling why."""
+        if isinstance(end, Failure):
+            print(f"omtl: {what}: {end.reason}", file=sys.stderr)
+            self.summary.failures.append(f"{what}: {end.reason}")
+            return None
+        if getattr(end, "is_broken", False):
+            self.summary.failures.append(f"{what}: units failed; its notes give the reasons")
         return end
 
     def here(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function returns; None if it fails."""
-        return self.note(attempt(Job(what, function, arguments))).returned
+        return self.noted(what, attempt(partial(function, *arguments)))
 
-    def apart(self, jobs: list[Job]) -> list[Any]:
-        """Return what jobs side by side return."""
-        return [self.note(end).returned for end in run_jobs(jobs, self.request.parallel)]
+    def apart(self, jobs: Mapping[str, Job]) -> dict[str, Any]:
+        """Return what jobs side by side return, by what they are called."""
+        ends = run_jobs([*jobs.values()], self.request.parallel)
+        return {what: self.noted(what, end) for what, end in zip(jobs, ends, strict=True)}
 
-    def tables(self, under: Request) -> list[Job]:
+    def statistics_of(self, name: str, under: Request) -> dict[str, Job]:
+        """Return the job that makes the statistics of a table or figure."""
+        make = partial(statistics.reproduce_statistics, name, under)
+        return {f"statistics of {name}, {under.reading}": make}
+
+    def tables(self, under: Request) -> dict[str, Job]:
         """Make all tables; return the jobs that need their units alone."""
-        reading, later = under.reading, []
+        reading = under.reading
+        later: dict[str, Job] = {}
         for name in plan.descriptions("table"):
             description = plan.describe("table", name)
             searched = results_to_read("readings") / "readings" / f"{name}.{BLIND}.csv"
@@ -170,7 +176,7 @@ class _Everything:
             counts.update(done.cells["verdict"][done.cells["kind"] != OURS])
             counts.update(done.claims["outcome"])
             if done.cells["n_repeats"].any():
-                later.append(_statistics(name, under))
+                later |= self.statistics_of(name, under)
             own = description.selection
             if (
                 under.selection is None
@@ -181,19 +187,22 @@ class _Everything:
                 self.here(f"{what}, {NO_HINDSIGHT}", reproduce_table, name, fair)
         return later
 
-    def figures(self, under: Request, later: list[Job]) -> None:
+    def figures(self, under: Request, later: Mapping[str, Job]) -> None:
         """Make all figures and what else is left, then the statistics of figures with claims."""
-        drawings = []
+        jobs: dict[str, Job] = {}
+        names: dict[str, str] = {}
         for name in plan.descriptions("figure"):
             self._counts(name, under)[FIGURES] += 1
             what = f"{name}, {under.reading}"
-            if not self.note(attempt(Job(what, compute_figure, (name, under)))).fault:
-                drawings.append(Job(what, reproduce_figure, (name, under)))
-        made = zip(drawings, self.apart([*drawings, *later]), strict=False)
-        drawn = {job.arguments[0]: one for job, one in made if one is not None}
-        for name, one in drawn.items():
-            self._counts(name, under).update([DRAWN, *one.outcomes])
-        self.apart([_statistics(name, under) for name, one in drawn.items() if one.outcomes])
+            if self.here(what, compute_figure, name, under):
+                jobs[what], names[what] = partial(reproduce_figure, name, under), name
+        made = self.apart({**jobs, **later})
+        of_claims: dict[str, Job] = {}
+        for what, name in names.items():
+            if (drawn := made[what]) is not None:
+                self._counts(name, under).update([DRAWN, *drawn.outcomes])
+                of_claims |= self.statistics_of(name, under) if drawn.outcomes else {}
+        self.apart(of_claims)
 
     def _counts(self, figure: str, under: Request) -> Counter[str]:
         return self.summary.counts[plan.describe("figure", figure).paper, under.reading]

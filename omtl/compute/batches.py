@@ -19,6 +19,7 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.own_process import LostProcess, call_apart
 from omtl.experiment.playing import compute, load_prepared
+from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.compile_cache import is_compiling
 from omtl.util.errors import UserError
@@ -93,13 +94,11 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
         return Failure(f"{unit.name}: {describe_fault(fault)}")
 
 
-def compute_batch(
-    units: list[Unit], asked_by: str, seconds: float | None, mib: int | None, apart: bool
-) -> Ends:
+def compute_batch(units: list[Unit], asked_by: str, parallel: ParallelSpec) -> Ends:
     """Compute units in a worker, one by one.
 
     Those of a user's learner are isolated where the system can do it, and so are all if they have
-    limits: such a unit fails if its process is lost. `apart` isolates all.
+    limits: such a unit fails if its process is lost. ``processes`` isolates all.
 
     Raises
     ------
@@ -107,9 +106,10 @@ def compute_batch(
         If the process of another unit is lost.
     """
     ends: Ends = {}
+    seconds, mib = parallel.unit_seconds, parallel.unit_mib
     is_limited = seconds is not None or mib is not None
     for unit in units:
-        if apart or is_limited or unit.is_own:
+        if parallel.backend == "processes" or is_limited or unit.is_own:
             try:
                 ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
             except LostProcess as fault:

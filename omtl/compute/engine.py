@@ -116,8 +116,6 @@ def _answers(
     from omtl.compute.batches import Batches, compute_batch, this_process
     from omtl.compute.workers import open_workers
 
-    name = parallel.backend
-    how = parallel.unit_seconds, parallel.unit_mib, name == "processes"
     attempts = 0
 
     def wanted(batch: list[Unit]) -> list[Unit]:
@@ -128,7 +126,7 @@ def _answers(
     while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
         batches = Batches(list(left.values()), workers.count, wanted)
-        tasks = (partial(compute_batch, units, this_process(), *how) for units in batches)
+        tasks = (partial(compute_batch, units, this_process(), parallel) for units in batches)
         try:
             with closing(workers.returned_by(tasks)) as answers:
                 for ends in answers:
@@ -145,7 +143,7 @@ def _answers(
             cause = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
             if attempts == ATTEMPTS:
                 raise UserError(
-                    f"workers of {name} died {attempts} times without "
+                    f"workers of {parallel.backend} died {attempts} times without "
                     f"finishing a unit in between ({cause}); give them more memory or fewer jobs, "
                     "then run the same command again: finished units are kept"
                 ) from fault

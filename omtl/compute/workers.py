@@ -45,15 +45,14 @@ Task = Callable[[], Any]
 class Workers:
     """Threads of this process, which do not keep it from ending; base of clusters.
 
+    A thread may keep a process of its own (`omtl.compute.own_process`), which ends with it.
+
     Parameters
     ----------
-    address : str
-        Of a cluster's scheduler; empty for workers on this machine.
     jobs : int
-        How many workers are wanted at least.
     """
 
-    def __init__(self, address: str, jobs: int) -> None:  # noqa: ARG002
+    def __init__(self, jobs: int) -> None:
         self.count = self.backlog = jobs
         self._pool = ThreadPool(jobs)
 
@@ -94,22 +93,16 @@ class Workers:
             self.end(is_early)
 
 
-class LastingThreads(Workers):
-    """Threads that wait for further runs, because each keeps a process of its own."""
-
-    def __init__(self, address: str, jobs: int) -> None:
-        super().__init__(address, jobs)
-        atexit.register(self._pool.terminate)
-
-    def end(self, is_early: bool) -> None:
-        """Let the threads at work end if that is early, and their processes with them."""
-        if is_early:
-            super().end(is_early)
-            lasting_workers.cache_clear()
-
-
 class Cluster(Workers):
-    """Workers that may be on other machines."""
+    """Workers that may be on other machines.
+
+    Parameters
+    ----------
+    address : str
+        Of a scheduler; empty for workers on this machine.
+    jobs : int
+        How many workers are wanted at least.
+    """
 
     name: ClassVar[str]
 
@@ -135,7 +128,7 @@ class Cluster(Workers):
 
     def gone(self) -> UserError:
         """Return the error for a scheduler that has ended meanwhile."""
-        lasting_workers.cache_clear()
+        cluster.cache_clear()
         return UserError(
             f"the scheduler of {self._where} is gone; start it again, then run the same command: "
             "finished units are kept"
@@ -258,18 +251,12 @@ def knock(address: str) -> None:
     socket.create_connection((host, int(port)), ANSWER).close()
 
 
-ENGINES: dict[str, type[Workers]] = {
-    "sequential": Workers,
-    "threading": Workers,
-    "processes": LastingThreads,
-    "dask": Dask,
-    "ray": Ray,
-}
+CLUSTERS: dict[str, type[Cluster]] = {"dask": Dask, "ray": Ray}
 
 
 @lru_cache
-def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers:  # noqa: ARG001
-    """Return workers that this process keeps until it ends; a fork does not inherit them.
+def cluster(name: str, address: str, jobs: int, process: int) -> Cluster:  # noqa: ARG001
+    """Return a cluster, which this process keeps until it ends; a fork does not inherit it.
 
     Raises
     ------
@@ -277,7 +264,7 @@ def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers
         If the engine is not installed, or its cluster does not answer or cannot start.
     """
     try:
-        return ENGINES[name](address, jobs)
+        return CLUSTERS[name](address, jobs)
     except ImportError as fault:
         raise UserError(
             f"parallel={name} needs a package that is not installed ({fault}); install it with: "
@@ -294,16 +281,16 @@ def lasting_workers(name: str, address: str, jobs: int, process: int) -> Workers
 
 
 def open_workers(parallel: ParallelSpec, most: int) -> Workers:
-    """Return the workers of an engine; of threads at most so many.
+    """Return the workers of an engine; threads at most so many.
 
     Raises
     ------
     UserError
         If the engine is not installed, or its cluster cannot be reached.
     """
-    if ENGINES[parallel.backend] is Workers:
-        return Workers("", min(parallel.n_jobs, most))
+    if parallel.backend not in CLUSTERS:
+        return Workers(min(parallel.n_jobs, most))
     address = parallel.address or ""
-    workers = lasting_workers(parallel.backend, address, parallel.n_jobs, os.getpid())
+    workers = cluster(parallel.backend, address, parallel.n_jobs, os.getpid())
     workers.look()
     return workers

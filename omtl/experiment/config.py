@@ -44,7 +44,7 @@ def option_file(group: str, name: str) -> Path:
     """Return the file of an option; raise UserError with the known names if there is none."""
     places = (provider.conf / group / f"{name}.yaml" for provider in providers())
     there = [path for path in places if path.is_file()]
-    if len(there) == 1 and ".." not in name:
+    if len(there) == 1 and ".." not in name and not Path(name).is_absolute():
         return there[0]
     files = option_files(group)
     return files[choose(group, name, list(files))]

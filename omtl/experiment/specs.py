@@ -18,11 +18,10 @@ from omtl.experiment.schema import (
     REST,
     SHARE,
     Check,
-    Frozen,
+    as_plain,
     read_file,
     refuse_other_name,
     refuse_unfit,
-    thawed,
     typed_mapping,
 )
 from omtl.util.errors import UserError, repeated
@@ -40,7 +39,7 @@ TASKS = Check(
     "different numbers of tasks, from 1",
 )
 JOBS = Check(lambda n: n > 0 or n == -1, "a positive number, or -1 for all cores")
-LIMIT = Check(lambda limit: limit > 0, "a positive number, or null")
+LIMIT = Check(lambda limit: 0 < limit < 2**40, "a positive number, or null")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +171,7 @@ class AlgorithmSpec(Spec):
         if spec.grid == self.grid:
             return spec
         fixed = {key: value for key, value in spec.fixed.items() if key not in spec.grid}
-        return replace(spec, fixed=Frozen(fixed))
+        return replace(spec, fixed=fixed)
 
     @property
     def is_foreign(self) -> bool:
@@ -313,7 +312,7 @@ class NetworkSpec(Spec):
 def network_label(network: Mapping[str, Any]) -> str:
     """Return what the network of a config is called: by its name, unless its edges are others."""
     edges = load_option("network", network["name"])["edges"]
-    return network["name"] if thawed(network["edges"]) == thawed(edges) else "the given network"
+    return network["name"] if as_plain(network["edges"]) == as_plain(edges) else "the given network"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +331,7 @@ class SelectionSpec(Spec):
     least: str = "mistakes"
     most: str | None = None
     chosen_for: Literal["each", "all"] = "each"
-    point: Mapping[str, Any] = field(default_factory=Frozen)
+    point: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a rule for the first part of a stream that does not say how long it is."""

@@ -64,18 +64,8 @@ def test_all_engines_store_the_same_bytes(name: str, store: Store, tmp_path: Pat
     outcome = engine.run_units(units, store, parallel(name), quiet=True)
     assert (outcome.computed, outcome.failed) == (len(units), {})
     assert bits(store, units) == bits(alone, units)
-    assert name == "threads" or len(workers_of(name)) == WORKERS
-
-
-def workers_of(name: str) -> list[psutil.Process]:
-    """Return the worker processes of this process."""
     if name == "dask":
-        dask: Any = workers.lasting_workers("dask", "", WORKERS, os.getpid())
-        return [psutil.Process(number) for number in dask.client.run(os.getpid).values()]
-    word = {"processes": "own_process", "ray": "ray::call"}[name]
-    children = psutil.Process().children(recursive=True)
-    alive = [one for one in children if one.status() != psutil.STATUS_ZOMBIE]
-    return [process for process in alive if word in " ".join(process.cmdline())]
+        assert workers.cluster("dask", "", WORKERS, os.getpid()).n_workers() == WORKERS
 
 
 @pytest.mark.skipif(not CAN_ISOLATE, reason="needs other processes")
@@ -88,7 +78,7 @@ def test_units_are_computed_elsewhere_while_another_thread_compiles(
     monkeypatch.setattr(batching, "_BEGUN", set())
     monkeypatch.setattr(batching, "is_compiling", lambda: True)
     monkeypatch.setattr(batching, "compute", lambda _: pytest.fail("it was computed here"))
-    ends = batching.compute_batch([unit], batching.this_process(), None, None, apart=False)
+    ends = batching.compute_batch([unit], batching.this_process(), SERIAL)
     assert packed(ends[unit.key].arrays) == packed(expected.arrays)
 
 

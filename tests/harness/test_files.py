@@ -10,6 +10,7 @@ import signal
 import time
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -21,7 +22,7 @@ from miniature import SERIAL, small, with_options
 from threadpoolctl import threadpool_info
 
 from omtl.compute import batches, engine
-from omtl.compute.independent_jobs import Job, JobOutcome, run_jobs
+from omtl.compute.independent_jobs import run_jobs
 from omtl.compute.store import Store
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
@@ -115,33 +116,30 @@ ALONE = replace(THREADS, jobs=1)
 def test_each_job_ends_in_its_place(parallel: ParallelSpec) -> None:
     """What is returned, and the fault of what fails."""
     jobs = [
-        Job("a root", math.sqrt, (4.0,)),
-        Job("no root", math.sqrt, (-4.0,)),
-        Job("a file", (ROOT / "no such file").read_text, ()),
-        Job("a power", pow, (2, 3)),
+        partial(math.sqrt, 4.0),
+        partial(math.sqrt, -4.0),
+        (ROOT / "no such file").read_text,
+        partial(pow, 2, 3),
     ]
     root, no_root, file, power = run_jobs(jobs, parallel)
-    assert root == JobOutcome("a root", 2.0)
-    assert (no_root.what, no_root.returned) == ("no root", None)
-    assert no_root.fault.startswith("ValueError: ")
-    assert file.fault.startswith("FileNotFoundError: ")
-    assert power == JobOutcome("a power", 8)
+    assert (root, power) == (2.0, 8)
+    assert no_root.reason.startswith("ValueError: ")
+    assert file.reason.startswith("FileNotFoundError: ")
 
 
 def test_what_cannot_be_kept_stops_all() -> None:
     """As the others could not be kept either."""
-    job = Job("a file", write_whole, (ROOT / "Makefile" / "below a file", b""))
+    job = partial(write_whole, ROOT / "Makefile" / "below a file", b"")
     for parallel in (THREADS, ALONE):
         with pytest.raises(WriteError):
-            run_jobs([job, Job("a power", pow, (2, 3))], parallel)
+            run_jobs([job, partial(pow, 2, 3)], parallel)
 
 
 def test_a_process_that_dies_is_told() -> None:
     """The other job has its end."""
-    jobs = [Job("it", signal.raise_signal, (signal.SIGKILL,)), Job("more", os.getpid, ())]
-    died, more = run_jobs(jobs, THREADS)
-    assert "killed by SIGKILL" in died.fault
-    assert more.returned > 0
+    died, more = run_jobs([partial(signal.raise_signal, signal.SIGKILL), os.getpid], THREADS)
+    assert "killed by SIGKILL" in died.reason
+    assert more > 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Names, Unit, modules_in
 from omtl.util import code, user_folder
 from omtl.util.code import UNHASHED, _code_of, code_of, code_version, imported
-from omtl.util.paths import ROOT
 
 PLAY = """
 import json, os, pickle, sys
