@@ -49,26 +49,6 @@ function themes() {
   });
 }
 
-// Readings of a table or figure: one is shown at a time, that of the address or else the first.
-function views() {
-  const tabs = document.querySelector(".tabs");
-  if (!tabs) return;
-  tabs.hidden = false;
-  document.body.classList.add("has-tabs");
-  const show = () => {
-    const asked = addressed()?.closest(".view") || document.querySelector(".view:not([hidden])");
-    for (const view of all(".view")) view.hidden = view !== asked;
-    for (const button of all("button", tabs)) button.setAttribute("aria-pressed", button.dataset.view === asked.id);
-  };
-  tabs.addEventListener("click", (event) => {
-    if (!event.target.dataset.view) return;
-    address(`#${event.target.dataset.view}`);
-    show();
-  });
-  addEventListener("hashchange", show);
-  show();
-}
-
 // Backquoted parts of a text as code.
 const coded = (text) => text.split("`").map((part, number) => (number % 2 ? html("code", {}, part) : part));
 
@@ -318,5 +298,5 @@ async function atlas() {
   filter(form);
 }
 
-for (const part of [themes, views, cells, sorting, panels, search, atlas]) part();
+for (const part of [themes, cells, sorting, panels, search, atlas]) part();
 for (const form of all("form.filters:not(.late)")) filter(form);
