@@ -44,15 +44,6 @@ learnt = method("learnt", _go_on)
 closed = method("closed", _go_on)
 
 
-@inlined
-def learn(learner, state, x, y, value):
-    """Let a learner learn, unless the row is empty; return whether it took a step.
-
-    An empty row has nothing to learn from, and a norm of 0 to divide by.
-    """
-    return x.square_norm > 0.0 and update(learner, state, x, y, value)
-
-
 def run_slowly(
     learner: Any, state: Any, examples: Any, stream: Any, recorder: Any, zero: float
 ) -> None:
@@ -71,7 +62,8 @@ def run_slowly(
             if value == 0.0:
                 value = zero
             so_far = recorder.scored(so_far, playing, x, y, value)
-            stepped = learn(learner, state, x, y, value)
+            # An empty row has nothing to learn from, and a norm of 0 to divide by.
+            stepped = x.square_norm > 0.0 and update(learner, state, x, y, value)
             so_far = learnt(recorder, so_far, x, stepped)
         close_round(learner, state, rows)
         so_far = closed(recorder, so_far, stream, t + 1)
@@ -261,7 +253,8 @@ def follow_slowly(feed: Feed, batch: Batch, learns: bool, ends: bool, scores: np
         scores[i] = score(learner, state, x)
         if not learns:
             continue
-        learn(learner, state, x, batch.y[i], scores[i])
+        if x.square_norm > 0.0:
+            update(learner, state, x, batch.y[i], scores[i])
         clock.last_met[k] = t
         clock.n_met[0] += 1
         if not feed.by_task or clock.n_met[0] == n_tasks:
