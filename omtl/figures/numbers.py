@@ -17,7 +17,6 @@ from omtl.compute.engine import Failure, Outcome, run_units, why_lacking
 from omtl.experiment.descriptions import FigureDescription, Panel
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
-from omtl.experiment.selection import NO_HINDSIGHT, plays_a_path
 from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
@@ -26,7 +25,6 @@ from omtl.tables.plan import describe, published, rule_of
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import played
-from omtl.util.errors import UserError
 from omtl.util.result_files import rows_in, unfold
 
 COLUMNS = (
@@ -188,11 +186,6 @@ def show_panel(
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
     rule = rule_of(request.rule(figure.description), figure.reading)
-    if plays_a_path(rule):
-        raise UserError(
-            f"figure {figure.id}: selection {rule.name} plays several points in turn, and lines "
-            f"are of one; use --selection {NO_HINDSIGHT}"
-        )
     lines = [line for line in figure.lines if line.panel is panel]
     there: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}

@@ -15,7 +15,12 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
-from omtl.experiment.selection import NO_HINDSIGHT, NO_HINDSIGHT_OF, is_without_hindsight
+from omtl.experiment.selection import (
+    NO_HINDSIGHT,
+    NO_HINDSIGHT_OF,
+    is_without_hindsight,
+    plays_a_path,
+)
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.tables import plan
 from omtl.util.errors import UserError
@@ -116,12 +121,19 @@ class Request:
         ------
         UserError
             On an unknown reading; if `NO_HINDSIGHT` is asked for, and another rule is the one
-            without hindsight for this description (`rule_without_hindsight`).
+            without hindsight for this description (`rule_without_hindsight`); if a figure's rule
+            plays several points in turn.
         """
-        own = description.selection
-        wanted = rule_without_hindsight(own, Reading.of(description.paper, self.reading))
+        own, reading = description.selection, Reading.of(description.paper, self.reading)
+        wanted = rule_without_hindsight(own, reading)
         if self.selection == NO_HINDSIGHT != wanted:
             raise UserError(
                 f"{description.id} is tuned without hindsight by {wanted}, not {NO_HINDSIGHT}; "
                 f"use --selection {wanted}"
+            )
+        rule = plan.rule_of(self.rule(description), reading)
+        if isinstance(description, FigureDescription) and plays_a_path(rule):
+            raise UserError(
+                f"figure {description.id}: selection {rule.name} plays several points in turn, and "
+                f"lines are of one; use --selection {wanted}"
             )

@@ -12,7 +12,7 @@ from described import FIGURES, a_line, a_panel, golden_figure
 from golden_files import assert_as_golden
 from miniature import AS_WRITTEN, SERIAL, a_rule, small
 
-from omtl.api.figures import measured_figure
+from omtl.api.figures import measured_figure, planned_figure
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
@@ -27,6 +27,7 @@ from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
+from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
 READING = AS_WRITTEN
@@ -93,6 +94,12 @@ def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_
         rows = [{"claim": "c", "reading": READING.name, "outcome": "holds"}]
         drawn.__dict__["claims"] = pd.DataFrame(rows)
         assert tmp_path / name in drawn.write(tmp_path)
+
+
+def test_a_rule_of_which_no_line_can_be_drawn_is_refused_before_anything_is_played() -> None:
+    """It plays several points of a grid in turn."""
+    with pytest.raises(UserError, match="plays several points in turn"):
+        planned_figure("dom-fig2", Request(selection="progressive"))
 
 
 @pytest.mark.usefixtures("golden")
