@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import sys
@@ -72,11 +73,25 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that lets one of all processes of a run make a folder, and returns it."""
+
+    def once(name: str, make: Callable[[Path], object]) -> Path:
+        base = tmp_path_factory.getbasetemp()
+        folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+        with folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                make(folder)
+        return folder
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def site(once: Callable[..., Path]) -> Path:
     """Return the folder of a site made from the results in this checkout."""
-    output = tmp_path_factory.mktemp("site") / "public"
-    assert main(["report", "--to", str(output)]) == DONE
-    return output
+    return once("site", lambda folder: main(["report", "--to", str(folder)]))
 
 
 @pytest.fixture

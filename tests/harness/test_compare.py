@@ -111,7 +111,7 @@ def test_baselines_are_tuned(store: Store) -> None:
     plays = {(one.learner, str(one.fixed), str(one.grid)) for one in baselines}
     assert len(plays) == len(baselines)
     config = config_of("selection=prefix", "algorithm=pa")
-    found = play_learners(config, list(known["tuned"]), store, grids=known["tuned"])
+    found = play_learners(config, ["pa_pooled"], store, grids=known["tuned"])
     params = found.set_index("algorithm")["params"]
     assert params["pa"] == [{"C": np.inf}] * 2
     assert {point["C"] for point in params["pa_pooled"]} <= {*known["tuned"]["pa_pooled"]["C"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,19 @@ OF_ALL = ("csv", "trends.csv", "agreement.csv", "claims.csv")
 OF_ONE = ("md", "repeats.csv", "meta.json")
 
 
+ROWS = ["PM", "PA", "COML", "DOM-I (Full)", "DOM-I (Ring)", "OGD", "Majority"]
+
+
+def few_rows(repeats: int, selection: str | None = None) -> pd.DataFrame:
+    """Return some rows of the small table."""
+    table = small_table(repeats, selection)
+    return table[table["algorithm"].isin(ROWS)]
+
+
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Return a store with all units of the small table."""
-    return filled_store(small_table(N), tmp_path_factory.mktemp("store"))
+def filled(once: Callable[..., Path]) -> Store:
+    """Return a store with all units of these rows."""
+    return Store(once("few_rows", lambda folder: filled_store(few_rows(N), folder)))
 
 
 def test_which_rules_are_honest() -> None:
@@ -84,7 +94,7 @@ def test_rows_keep_their_target(row: str, asked: str, rule: dict[str, Any]) -> N
 
 def test_prefix_rows(filled: Store) -> None:
     """Each repeat has the number of the point that was best on its own first part."""
-    made = scored(small_table(N, NO_HINDSIGHT), filled)
+    made = scored(few_rows(N, NO_HINDSIGHT), filled)
     for cell in each_cell(made):
         points = []
         for repeat, unit in enumerate(cell.experiment.repeats(0, N)):
@@ -100,7 +110,7 @@ def test_prefix_rows(filled: Store) -> None:
 
 def with_alternatives(selection: str | None) -> pd.DataFrame:
     """Return two algorithms, and a row that prints the better of them."""
-    table = small_table(N, selection)
+    table = few_rows(N, selection)
     alone = table[table["algorithm"].isin(["PA", "COML"])]
     joined = with_columns(alone.head(1), [{"alternatives": (alone["experiment"].iloc[1],)}])
     return pd.concat([alone, joined])
@@ -138,7 +148,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     description = replace(describe("table", "dom-table1"), repeats=N)
 
     def small(_name: str, request: Request, reading: Any = None) -> pd.DataFrame:
-        made = small_table(request.n_repeats(description), request.selection)
+        made = few_rows(request.n_repeats(description), request.selection)
         return made.assign(reading=reading.name if reading else request.reading)
 
     for module in (tables, hindsight_gap):
@@ -186,7 +196,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     ).to_dict("records")
     margins = []
     for rule, kind in (("oracle", ""), (NO_HINDSIGHT, "honest_")):
-        found = list(each_cell(scored(small_table(N, rule), filled)))
+        found = list(each_cell(scored(few_rows(N, rule), filled)))
         own = min((cell for cell in found if cell.algorithm in proposed), key=_mean)
         others = [c for c in found if c.algorithm not in proposed and c.kind != OURS]
         rival = min(others, key=_mean)

@@ -37,8 +37,7 @@ def python(*words: str, **how: Any) -> Done:
 
 def started(home: Path, *words: str, units: int) -> subprocess.Popen[str]:
     """Start `omtl run` with many repeats; return it once some units are in the store."""
-    walk = ("algorithm=pm", "dataset.options.n_examples=1000", "repeats=20000")
-    command = [sys.executable, "-m", "omtl", "run", *walk, *words]
+    command = [sys.executable, "-m", "omtl", "run", "algorithm=pm", "repeats=20000", *words]
     how: dict[str, Any] = {"cwd": ROOT, "env": environment(home), "text": True}
     run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **how)
     until = time.monotonic() + 300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import environments
@@ -42,14 +43,16 @@ print(model.score(X, np.sign(X[:, 0]), np.tile([0, 1, 2], 100)) > 0.8)
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(once: Callable[..., Path]) -> Path:
     """The wheel, unpacked as an installer does."""
-    folder = tmp_path_factory.mktemp("wheel")
-    build = "-m pip --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation"
-    environments.python(*build.split(), "--wheel-dir", str(folder), str(ROOT))
-    (wheel,) = folder.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(folder / "site")
-    return folder / "site"
+
+    def install(folder: Path) -> None:
+        build = "-m pip --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation"
+        environments.python(*build.split(), "--wheel-dir", str(folder), str(ROOT))
+        (wheel,) = folder.glob("*.whl")
+        zipfile.ZipFile(wheel).extractall(folder / "site")
+
+    return once("wheel", install) / "site"
 
 
 def outside(installed: Path, cache: Path, also: Path | None = None) -> dict[str, str]:
