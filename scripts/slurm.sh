@@ -86,7 +86,10 @@ begun=$SECONDS
 OMTL_HOME="$work/slurm" "$python" -m omtl run "${what[@]}" parallel=dask \
     "parallel.address=tcp://127.0.0.1:$port" > "$work/out" 2> "$work/err" &
 run=$!
-stored() { find "$work/slurm/store" -name '*.units' -size +0 2>/dev/null | head -1; }
+stored() { # whether a unit is
+    "$python" -c 'import pathlib, sys; from omtl.compute.store import Store
+sys.exit(not Store(pathlib.Path(sys.argv[1])).keys())' "$work/slurm/store"
+}
 until grep -q 'has no workers now' "$work/err"; do
     kill -0 "$run"
     sleep 0.2
@@ -94,7 +97,7 @@ done
 waited="$(grep -c 'has no workers now' "$work/err")"
 first="$(worker)"
 second="$(worker)"
-until [ -n "$(stored)" ]; do
+until stored; do
     kill -0 "$run"
     sleep 0.1
 done
