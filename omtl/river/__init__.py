@@ -125,7 +125,7 @@ class MultiTask(base.MiniBatchClassifier):
             stream = model._stream
             score = stream.one_sparse(columns, values, stream.sign[y], task)
         except NOT_QUICK:
-            model.partial_fit(self._rows(columns, values, 1), [y], [task])
+            model.learn_one(self._rows(columns, values, 1), y, task)
         else:
             if not -math.inf < score < math.inf:
                 model._warn()

@@ -241,6 +241,8 @@ class MultiTaskClassifier(StoredClassifier):
         except NOT_QUICK:
             pass
         check_is_fitted(self, msg=NOT_BEGUN)
+        if np.ndim(y):
+            raise ValueError(f"y={y!r} must be a single label")
         X, tasks, nodes = single(x, task, node)
         return float(self._learn(False, X, [y], tasks, nodes)[0])
 
@@ -527,4 +529,6 @@ class MultiTaskClassifier(StoredClassifier):
 def single(x: Any, task: Hashable, node: int | None) -> tuple[Any, Any, Any]:
     """Return an example as rows, tasks and nodes of one example."""
     rows = x if sparse.issparse(x) else np.atleast_2d(x)
+    if rows.shape[0] != 1:
+        raise ValueError(f"x has the shape {rows.shape}, but must be one example")
     return rows, None if task is None else [task], None if node is None else [node]

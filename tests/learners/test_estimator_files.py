@@ -165,6 +165,8 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "classes must be|one class or none": lambda m: m.begin(50, [1]),
     "a label is NaN": lambda m: m.fit(X, Y, with_last(TASK, np.nan)),
     "NaN or None, which names no task": lambda m: m.partial_fit(X[:1], Y[:1], [None]),
+    r"x has the shape \(2, 6\), but must be one": lambda m: m.predict_one(X[:2], 0),
+    r"y=\[1\] must be a single label": lambda m: m.learn_one(X[0], [1], 0),
     "task 8 was not declared": lambda m: m.predict(X[:1], [8]),
     r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": (
         lambda m: m.predict_one(X[0], "x")
