@@ -181,7 +181,7 @@ def _figure(name: str, request: Request) -> Export:
     svg, csv = (folder / f"{stem}.{form}" for form in ("svg", "csv"))
     lacking = request.is_full(description) and None in request.store.load_each(units)
     if lacking and svg.exists() and csv.exists():
-        points = pd.DataFrame(numbers.drawn_rows(csv), columns=numbers.COLUMNS)
+        points = numbers.drawn_rows(csv)
         summary = f"no pdf and png, which need `omtl figure {name}` first"
         contents = {"svg": svg.read_bytes(), "csv": as_csv(points), **bib}
         return contents, stem, summary, shown_path(folder)

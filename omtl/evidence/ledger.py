@@ -197,9 +197,8 @@ def theory_audit(results: Path = RESULTS) -> pd.DataFrame:
     found: list[dict[str, Any]] = []
     for name in (name for name in descriptions("figure") if "-figtheorem" in name):
         panels = {panel.label: panel for panel in describe("figure", name).panels}
-        drawn = pd.DataFrame(drawn_rows(results / "figures" / f"{name}.csv"))
-        keys = ["reading", "panel", "part"]
-        for key, lines in drawn.groupby(keys, sort=False) if len(drawn) else ():
+        drawn = drawn_rows(results / "figures" / f"{name}.csv")
+        for key, lines in drawn.groupby(["reading", "panel", "part"], sort=False):
             reading, label, part = map(str, key)
             shown = [line for line in panels[label].lines if line.title == part]
             row = {"figure": name, "dataset": panels[label].title, "part": part, "reading": reading}

@@ -37,9 +37,10 @@ FOLDED = ("x", "y", "y_std")
 """Columns of which a row of the kept csv has those of a whole line."""
 
 
-def drawn_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a figure's kept csv, one per point; none where there is no file."""
-    return unfold(rows_in(path), FOLDED)
+def drawn_rows(*paths: Path) -> pd.DataFrame:
+    """Return the rows of a figure's kept csv files, one per point; none where there is no file."""
+    rows = [row for path in paths for row in unfold(rows_in(path), FOLDED)]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.evidence.claims import claims_of
+from omtl.evidence.ranks import RANKS
 from omtl.experiment.descriptions import CLOSEST, READINGS, SUPPORT, Question, by_reading
 from omtl.experiment.readings import Reading
 from omtl.site.sources import Sources, shown_value
@@ -88,10 +89,8 @@ def evidence(sources: Sources) -> Row:
     """Return all other evidence: recomputed cells, ranks with their diagrams, margins, searches."""
     results, ranks = sources.results, []
     for table in sources.tables:
-        rows = pd.DataFrame(rows_in(results / "statistics" / f"{table}.csv"))
-        for (reading, _), each in (
-            rows.groupby(["reading", "metric"], sort=False) if len(rows) else ()
-        ):
+        rows = pd.DataFrame(rows_in(results / "statistics" / f"{table}.csv"), columns=RANKS)
+        for (reading, _), each in rows.groupby(["reading", "metric"], sort=False):
             picture = results / "statistics" / f"{by_reading(table, str(reading))}.svg"
             best_first = each.sort_values("average_rank", key=pd.to_numeric, kind="stable")
             ranks.append((best_first.to_dict("records"), picture if picture.exists() else None))

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.evidence.board import BoardPlan
+from omtl.evidence.compared_learners import labels_apart
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import beside_median, count_sharing, numbers, sharing, summary_lines
 from omtl.measures.metrics import METRICS
@@ -64,8 +65,7 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
 
 def _names(data: pd.DataFrame) -> dict[str, str]:
     """Return the data sets' titles: their labels, with the config's name where labels repeat."""
-    more = " (" + data["dataset"].str.replace("_", " ") + ")"
-    titles = data["label"] + more.where(data["label"].duplicated(keep=False), "")
+    titles = labels_apart([*data["label"]], [*data["dataset"].str.replace("_", " ")])
     return dict(zip(data["dataset"], titles, strict=True))
 
 

@@ -92,7 +92,7 @@ def curves_by_cell(sources: Sources, table: str, reading: str) -> dict[tuple[str
     found: dict[tuple[str, str], Curve] = {}
     for name, of in sources.figures.items():
         rows = sources.drawn[name]
-        for panel in of.panels if of.published == table and len(rows) else ():
+        for panel in of.panels if of.published == table else ():
             if panel.kind != "learning_curves" or not panel.published:
                 continue
             at = (rows["reading"] == reading) & (rows["panel"] == panel.label)

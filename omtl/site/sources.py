@@ -63,8 +63,7 @@ class Sources:
                 (self.results / "figures").glob(f"{name}.*csv"), key=lambda p: len(p.name)
             )
             paths = [path for path in paths if not path.match("*.claims.csv")]
-            rows = pd.DataFrame([row for path in paths for row in drawn_rows(path)])
-            found[name] = rows.drop_duplicates(ignore_index=True)
+            found[name] = drawn_rows(*paths).drop_duplicates(ignore_index=True)
         return found
 
     @cached_property
