@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from omtl.evidence.claims import claims_of
+from omtl.evidence.ledger import rows_of_claims
 from omtl.evidence.ranks import RANKS
 from omtl.experiment.descriptions import CLOSEST, READINGS, SUPPORT, Question, by_reading
 from omtl.experiment.readings import Reading
@@ -43,14 +44,14 @@ def claims_content(sources: Sources) -> list[Row]:
         (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
     }
     ledger: list[Row] = [*rows_in(sources.results / "claims.csv")]
-    tests: dict[tuple[str, str, str], list[Row]] = {}
-    for name in dict.fromkeys(row["decided_by"] for row in ledger):
-        for test in rows_in(sources.results / "statistics" / f"{name}.claims.csv"):
-            tests.setdefault((name, test["claim"], test["reading"]), []).append(test)
+    tests, nothing = rows_of_claims(sources.results / "statistics"), pd.DataFrame()
     for row in ledger:
         name, quote = row["decided_by"], quotes.get((row["paper"], row["claim"]), "")
         row |= {"quote": quote, "taken_as": row["sentence"].removeprefix(quote).strip()}
-        row["tests"] = {r: tests.get((name, row["claim"], r), []) for r in SHOWN_READINGS}
+        row["tests"] = {
+            reading: tests.get((name, row["claim"], reading), nothing).to_dict("records")
+            for reading in SHOWN_READINGS
+        }
         row |= {reading: row[reading] or OUTCOMES[-1] for reading in SHOWN_READINGS}
     return ledger
 
