@@ -118,17 +118,6 @@ def test_what_a_search_costs(store: Store) -> None:
     assert float(row["difference"]) >= 0.0
 
 
-def test_points_are_named_by_their_place_in_the_whole_grid() -> None:
-    """However often a grid is narrowed."""
-    whole = first_cell(table_of(None)).experiment
-    once = whole.only([1, 5, 7, 11])
-    twice = once.only([0, 3])
-    assert twice.algorithm.only == (1, 11)
-    assert twice.points == [whole.points[1], whole.points[11]]
-    assert twice.algorithm.points == twice.points
-    assert twice.unit(0, 0).key != whole.unit(0, 0).key
-
-
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_cell_whose_search_is_not_done_is_missing(store: Store, missing: int) -> None:
     """With the reason."""

@@ -1,13 +1,14 @@
-"""Malformed matrices, models, tables and configs, by the thousand.
+"""Malformed models, tables and configs, by the thousand.
 
-Each must end in a `UserError` (estimators raise `ValueError`, as those of scikit-learn do) or in
-the number of its well-formed twin: no traceback, no hang, no wrong number without a word.
+Each must end in a `UserError` or in the number of its well-formed twin: no traceback, no hang, no
+wrong number without a word. Malformed rows of matrices are those of the estimators' own tests.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,62 +20,22 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import thorough
-from scipy import sparse
 
 import data_fetchers
 from omtl.experiment.config import option_files
 from omtl.experiment.playing import new_learner
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec, ParallelSpec
-from omtl.sklearn import AKLO, AROW, COML, ROMRDA, OMTLCovariance, PassiveAggressive, load
+from omtl.sklearn import AKLO, ROMRDA, PassiveAggressive, load
 from omtl.util.errors import UserError
 
 N, D = 10, 7
 Y = np.tile([-1, 1], N // 2)
 
+
 Rng = np.random.Generator
 
 same = partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-12)
-
-
-def csr(rng: Rng, folder: Path) -> None:  # noqa: ARG001
-    """Compressed rows whose indices, pointers, values, kinds or shapes are wrong."""
-    X = sparse.random_array((N, D), density=0.6, format="csr", rng=rng)
-    for _ in range(int(rng.integers(3))):
-        which = str(rng.choice(["indices", "indptr", "data"]))
-        array = getattr(X, which).copy()
-        place = int(rng.integers(array.size))
-        odd = [-1, 0, D - 1, D, N, array.size, 2**31 - 9, 2**31 - 1, -(2**31)]
-        change = rng.integers(7)
-        if change == 0:
-            array = array.astype(np.int32) if array.itemsize < 4 else array
-            array[place] = rng.choice(odd)
-        elif change == 1:
-            array = array[:place]
-        elif change == 2:
-            array = array.astype(rng.choice([np.int64, np.float32, np.uint64, np.int8]))
-        elif change == 3:
-            rng.shuffle(array)
-        elif change == 4 and array.dtype.kind == "f":
-            array[place] = rng.choice([np.nan, np.inf, 1e308, 5e-324])
-        elif change == 5 and which == "indices":
-            array[place] = array[place - 1]
-        else:
-            array = np.append(array, array[-1:])
-        setattr(X, which, array)
-    if rng.random() < 0.3:
-        X.has_canonical_format = X.has_sorted_indices = bool(rng.integers(2))
-    task = rng.integers(0, 2, N)
-    learner = rng.choice(
-        [PassiveAggressive(C=1.0), AROW(), COML(), OMTLCovariance()]  # type: ignore[arg-type]
-    )
-    found = learner.fit(X, Y, task, tasks=[0, 1]).decision_function(X, task)
-    dense = np.zeros((N, D))
-    for i in range(N):
-        for e in range(X.indptr[i], X.indptr[i + 1]):
-            dense[i, X.indices[e]] += X.data[e]
-    twin = learner.fit(sparse.csr_array(dense), Y, task, tasks=[0, 1])
-    same(found, twin.decision_function(sparse.csr_array(dense), task))
 
 
 def _mutated(content: bytes, rng: Rng) -> bytes:
@@ -142,12 +103,8 @@ def configs(rng: Rng, folder: Path) -> None:
 
 
 KINDS: dict[str, Callable[[Rng, Path], None]] = {
-    one.__name__: one for one in (csr, models, tables, configs)
+    one.__name__: one for one in (models, tables, configs)
 }
-
-
-REFUSALS: dict[str, type[Exception]] = {"csr": ValueError}
-"""The exceptions that refuse malformed input, where these are not `UserError`."""
 
 
 FEW = 10
@@ -167,10 +124,7 @@ def test_malformed_input_is_refused_or_taken_right(
     @thorough(n_cases)
     @given(seed=st.integers(0, 2**32))
     def attempt(seed: int) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                KINDS[kind](np.random.default_rng([seed, len(kind)]), Path(folder))
-            except REFUSALS.get(kind, UserError):
-                pass
+        with tempfile.TemporaryDirectory() as folder, suppress(UserError):
+            KINDS[kind](np.random.default_rng([seed, len(kind)]), Path(folder))
 
     attempt()
