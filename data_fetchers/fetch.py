@@ -19,12 +19,11 @@ import hashlib
 import io
 import logging
 import os
-import re
 import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
@@ -77,15 +76,9 @@ class RemoteFile:
 
 
 def local_path(dataset: str, file: RemoteFile) -> Path:
-    """Return the local path of a data set's file, where `fetch` puts it.
-
-    Raises
-    ------
-    UserError
-        A path leaves its folder.
-    """
+    """Return the local path of a data set's file, where `fetch` puts it."""
     folder = Path(os.environ.get("OMTL_DATA") or home_folder() / "data").expanduser()
-    return folder / _relative(dataset, file.path)
+    return folder / dataset / file.path
 
 
 def fetch(dataset: str, file: RemoteFile) -> Path:
@@ -108,9 +101,9 @@ def fetch(dataset: str, file: RemoteFile) -> Path:
     DataMissing
         No source yields the file.
     UserError
-        The mirror is of another kind, a path leaves its folder, or the file cannot be written.
+        The mirror is of another kind, or the file cannot be read or written.
     """
-    relative, target = _relative(dataset, file.path), local_path(dataset, file)
+    relative, target = f"{dataset}/{file.path}", local_path(dataset, file)
     tried: list[str] = []
     try:
         if target.exists():
@@ -149,22 +142,6 @@ class _Place:
     member: str = ""
 
 
-def _relative(dataset: str, path: str) -> PurePosixPath:
-    relative = PurePosixPath(dataset, path)
-    if (
-        relative.is_absolute()
-        or ".." in relative.parts
-        or re.search(r"[\\:\0]", str(relative))
-        or len(PurePosixPath(dataset).parts) != 1
-        or not PurePosixPath(path).parts
-    ):
-        raise UserError(
-            f"the file {path!r} of the data set {dataset!r} would leave its folder; give a plain "
-            "name for the data set and a relative path without '..' for the file"
-        )
-    return relative
-
-
 def _fault(content: bytes, file: RemoteFile) -> str | None:
     """Return what is wrong with bytes that should be a file's, if anything."""
     if len(content) != file.n_bytes:
@@ -173,7 +150,7 @@ def _fault(content: bytes, file: RemoteFile) -> str | None:
     return None if found == file.sha256 else f"sha256 {found}"
 
 
-def _places(file: RemoteFile, target: Path, relative: PurePosixPath) -> Iterator[_Place]:
+def _places(file: RemoteFile, target: Path, relative: str) -> Iterator[_Place]:
     by_hand = target.with_name(f"{target.name}.gz")
     if by_hand.exists():
         yield _Place(by_hand, gzipped=True)
@@ -185,7 +162,7 @@ def _places(file: RemoteFile, target: Path, relative: PurePosixPath) -> Iterator
                 "OMTL_DATA_MIRROR to one of these"
             )
         for gzipped in (False, True):
-            path = f"{relative}.gz" if gzipped else str(relative)
+            path = f"{relative}.gz" if gzipped else relative
             address = f"{mirror.rstrip('/')}/{quote(path)}"
             yield _Place(Path(mirror).expanduser() / path if is_folder else address, gzipped)
     for source in file.sources:

@@ -128,25 +128,6 @@ def test_a_bad_archive_is_refused(
     assert files_in(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("dataset", "path"),
-    [
-        ("set", "../file"),
-        ("set", "/etc/file"),
-        ("set", "folder\\..\\file"),
-        ("set", "C:file"),
-        ("set", ""),
-        ("..", "file"),
-        ("/set", "file"),
-        ("set/other", "file"),
-    ],
-)
-def test_a_path_that_leaves_its_folder_is_refused(tmp_path: Path, dataset: str, path: str) -> None:
-    with pytest.raises(UserError, match="would leave its folder"):
-        fetch(dataset, remote(path=path), home=tmp_path / "home")
-    assert files_in(tmp_path) == []
-
-
 @pytest.mark.parametrize("obstacle", ["home is a file", "target is a folder"])
 def test_a_place_that_cannot_be_written_is_named(
     server: Server, tmp_path: Path, obstacle: str
