@@ -184,19 +184,14 @@ def in_order(
     long. Data that are `read_only` stay so.
     """
     tasks, order = source.tasks, stream.example
-    if source.scale:
-        X = scaled_in_order(source, order, order.size if n_learnt is None else n_learnt)
-        examples = Examples(rows_of(X), tasks.y[order], tasks.task[order], square_norms(X))
-        stream = stream._replace(example=np.arange(order.size))
-    elif _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
+    if not source.scale and _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
         examples = Examples(rows_of(tasks.X, copy=False), tasks.y, tasks.task, source.square_norm)
     else:
-        examples = Examples(
-            rows_of(tasks.X[order], copy=False),
-            tasks.y[order],
-            tasks.task[order],
-            source.square_norm[order],
-        )
+        X, square_norm = tasks.X[order], source.square_norm[order]
+        if source.scale:
+            X = scaled_in_order(source, order, order.size if n_learnt is None else n_learnt)
+            square_norm = square_norms(X)
+        examples = Examples(rows_of(X, copy=False), tasks.y[order], tasks.task[order], square_norm)
         stream = stream._replace(example=np.arange(order.size))
     if not source.square_norm.flags.writeable:
         rows = type(examples.rows)(*map(_locked, examples.rows))

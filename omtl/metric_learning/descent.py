@@ -73,10 +73,6 @@ class Solution(NamedTuple):
         M_0, M_1, ...
     objective : float
         Its value with the plain hinge over all triples.
-    history : list of (float, float)
-        The hinge's width at each search for impostors, and the objective over all triples with that
-        width, which never rises while the width is constant.
-    n_steps : int
     converged : bool
         Whether the steps sufficed.
     """
@@ -84,8 +80,6 @@ class Solution(NamedTuple):
     metrics: Stack
     parts: Stack
     objective: float
-    history: list[tuple[float, float]]
-    n_steps: int
     converged: bool
 
 
@@ -112,7 +106,7 @@ def minimise(model: MetricModel, mu: float, max_iter: int, tol: float) -> Soluti
     size = math.sqrt(sum(map(squares, slope)))
     step = math.sqrt(sum(map(squares, model.start))) / size if size > 0.0 else 1.0
     searched, ahead, age = here, here, 1.0
-    recent, history = [value], [(width, value)]
+    recent = [value]
     interval, since, n_steps, converged = SEARCH_EVERY, 0, 0, False
     while n_steps < max_iter and not converged:
         n_steps += 1
@@ -147,7 +141,6 @@ def minimise(model: MetricModel, mu: float, max_iter: int, tol: float) -> Soluti
             else:
                 interval *= 2
             searched = here
-            history.append((width, value))
         if settled:
             hidden = objective.value(here, 0.0) - value
             if hidden <= tol * abs(value):
@@ -159,15 +152,8 @@ def minimise(model: MetricModel, mu: float, max_iter: int, tol: float) -> Soluti
                 here = searched = objective.at(here.Z)
                 value = objective.value(here, width)
                 ahead, age, recent = here, 1.0, [value]
-                history.append((width, value))
-    return Solution(
-        model.metrics(here.Z),
-        model.whole(here.Z),
-        objective.value(here, 0.0),
-        history,
-        n_steps,
-        converged,
-    )
+    value = objective.value(here, 0.0)
+    return Solution(model.metrics(here.Z), model.whole(here.Z), value, converged)
 
 
 class Objective:
@@ -316,21 +302,15 @@ def hinge_slopes(targets, pairs, first, width):
     return pull, push
 
 
-@kept(nogil=True)
-def add_near(products, y, targets, known):
+def add_near(products: np.ndarray, y: np.ndarray, targets: np.ndarray, known: np.ndarray) -> int:
     """Mark pairs of different classes nearer than a target's margin; return their number."""
-    added = 0
-    for i in range(y.size):
-        reach = -np.inf
-        for k in range(targets.shape[1]):
-            j = targets[i, k]
-            reach = max(reach, 1.0 + products[i, i] + products[j, j] - 2.0 * products[i, j])
-        for j in range(y.size):
-            apart = products[i, i] + products[j, j] - 2.0 * products[i, j]
-            if apart < reach and y[j] != y[i] and not known[i, j]:
-                known[i, j] = True
-                added += 1
-    return added
+    own = products.diagonal()
+    apart = own[:, None] + own - 2.0 * products
+    to_targets = 2.0 * np.take_along_axis(products, targets, axis=1)
+    reach = (1.0 + own[:, None] + own[targets] - to_targets).max(axis=1, keepdims=True)
+    added = (apart < reach) & (y != y[:, None]) & ~known
+    known |= added
+    return np.count_nonzero(added)
 
 
 def along(old: Point, new: Point, beyond: float) -> Point:

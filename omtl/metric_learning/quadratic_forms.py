@@ -49,16 +49,13 @@ def quadratic_form(X: np.ndarray, graph: Edges) -> np.ndarray:
     return symmetric_product(X.T, images.T)
 
 
-@kept(nogil=True)
-def laplacian(start, end, weight, n):
-    """Return the Laplacian of a graph, shape (n, n)."""
+def laplacian(start: np.ndarray, end: np.ndarray, weight: np.ndarray, n: int) -> np.ndarray:
+    """Return the Laplacian of a graph without parallel edges, shape (n, n)."""
     found = np.zeros((n, n))
-    for e in range(weight.size):
-        i, j, w = start[e], end[e], weight[e]
-        found[i, j] -= w
-        found[j, i] -= w
-        found[i, i] += w
-        found[j, j] += w
+    found[start, end] -= weight
+    found[end, start] -= weight
+    ends = np.column_stack([start, end])
+    np.fill_diagonal(found, np.bincount(ends.ravel(), np.repeat(weight, 2), n))
     return found
 
 
@@ -105,14 +102,10 @@ def products(A, B, start, end):
     return found
 
 
-@kept(nogil=True)
-def to_pairs(products, start, end):
+def to_pairs(products: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Return d² between pairs of examples, given their products through the metric."""
-    found = np.empty(start.size)
-    for e in range(start.size):
-        i, j = start[e], end[e]
-        found[e] = products[i, i] + products[j, j] - 2.0 * products[i, j]
-    return found
+    own = products.diagonal()
+    return own[start] + own[end] - 2.0 * products[start, end]
 
 
 def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -127,19 +120,7 @@ def symmetric_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     for first in range(0, n, BLOCK):
         block = slice(first, first + BLOCK)
         np.matmul(A[first:], B[block].T, out=product[first:, block])
-    mirror(product)
-    return product
-
-
-@kept(nogil=True)
-def mirror(matrix):
-    """Copy the lower triangle to the upper one, in small blocks."""
-    n, block = matrix.shape[0], 16
-    for rows in range(0, n, block):
-        for columns in range(0, rows + 1, block):
-            for i in range(rows, min(rows + block, n)):
-                for j in range(columns, min(columns + block, i)):
-                    matrix[j, i] = matrix[i, j]
+    return np.tril(product) + np.tril(product, -1).T
 
 
 def squares(matrices: np.ndarray) -> float:
