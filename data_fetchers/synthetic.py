@@ -243,8 +243,15 @@ def opposed_tasks(
     rng : numpy.random.Generator
         Decides the draw.
     n_examples, n_features : int
-        Numbers of examples per task, and of features.
+        Numbers of examples per task, and of features, of which there are two at least.
+
+    Raises
+    ------
+    UserError
+        If there is a single feature, in which no weights are uncorrelated.
     """
+    if n_features < 2:
+        raise UserError(f"opposed_tasks: n_features={n_features} must be at least 2")
     weights = opposed_weights(rng, n_features)
     X = rng.standard_normal((3 * n_examples, n_features))
     task = np.repeat(np.arange(3), n_examples)
@@ -310,6 +317,9 @@ def lifelong_gaussians(
         If an option is invalid.
     """
     checked_choices("lifelong_gaussians", "kinds", [kinds], KINDS)
+    for name, pairs in (("means", means), ("boundaries", boundaries)):
+        if [*map(len, pairs)] != [2, 2]:
+            raise UserError(f"lifelong_gaussians: {name}={pairs} must be two pairs of numbers")
     std = step_std("lifelong_gaussians: spread_is", spread, spread_is)
     second = np.arange(n_tasks) >= (n_tasks + 1) // 2
     place = (second & (kinds == "shifted")).astype(int)

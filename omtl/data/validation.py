@@ -19,8 +19,8 @@ WIDEST = 2**31 - 1
 """Maximum number of columns: compiled code stores column indices in 32 bits."""
 
 
-COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
-"""Formats whose arrays are checked directly."""
+COMPRESSED = {"csr": (sparse.csr_array, 1, "column"), "csc": (sparse.csc_array, 0, "row")}
+"""Formats whose arrays are checked directly, with the axis that their indices are of."""
 
 
 def sound_rows(X: Any) -> Any:
@@ -53,11 +53,12 @@ def sound_rows(X: Any) -> Any:
     # A new matrix has no cached facts about its indices, which may have changed.
     try:
         if X.format in COMPRESSED:
-            for name in ("indptr", "indices"):
-                _check_integers(getattr(X, name), f"X.{name}")
+            kind, axis, name = COMPRESSED[X.format]
+            _check_integers(X.indptr, "X.indptr")
             if (X.indptr[1:] < X.indptr[:-1]).any():  # SciPy does not check it if the last is 0
                 raise ValueError("X.indptr must not decrease")
-            rows = COMPRESSED[X.format]((X.data, X.indices, X.indptr), shape=X.shape)
+            _check_index(X.indices, X.shape[axis], name)
+            rows = kind((X.data, X.indices, X.indptr), shape=X.shape)
             rows.check_format(full_check=True)
         else:
             found = X.tocoo()
@@ -74,6 +75,14 @@ def sound_rows(X: Any) -> Any:
 def _check_integers(array: Any, name: str) -> None:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be an array of whole numbers")
+
+
+def _check_index(index: Any, size: int, name: str) -> None:
+    """Raise ValueError unless all numbers are whole and in range."""
+    _check_integers(index, name)
+    wrong = index[(index < 0) | (index >= size)]
+    if wrong.size:
+        raise ValueError(f"{name} {wrong[0]} is none of {size}, which are numbered from 0")
 
 
 def sound_tasks(tasks: Any) -> Any:
@@ -107,8 +116,8 @@ def _check_examples(X: Any, tasks: Any) -> None:
             raise ValueError(f"{name} must be an array, not {type(array).__name__!r}")
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} must be numbers, not {str(array.dtype)!r}")
-    if X.ndim != 2 or not X.shape[0]:
-        raise ValueError(f"X of shape {X.shape} must have a row for each example")
+    if X.ndim != 2 or not all(X.shape):
+        raise ValueError(f"X of shape {X.shape} must have a row for each example, and a feature")
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError("X has numbers that are not finite")
     n = X.shape[0]
@@ -121,10 +130,4 @@ def _check_examples(X: Any, tasks: Any) -> None:
         raise ValueError("targets must be finite numbers")
     if not has_classes and not tasks.real and not (np.abs(labels) == 1.0).all():
         raise ValueError("labels must be -1 or +1")
-    _check_integers(tasks.task, "task")
-    least, largest = int(tasks.task.min()), int(tasks.task.max())
-    if least < 0 or largest >= len(tasks.names):
-        raise ValueError(
-            f"the numbers of tasks are {least} to {largest}, and there are {len(tasks.names)} "
-            "tasks, numbered from 0"
-        )
+    _check_index(tasks.task, len(tasks.names), "task")

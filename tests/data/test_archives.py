@@ -146,3 +146,10 @@ def test_duplicates_of_a_data_set_are_added_up() -> None:
     assert isinstance(found.X, sparse.csr_array)
     np.testing.assert_allclose(found.X.toarray()[0, [3, 20]], np.array([2.0, 1.0]) / np.sqrt(5.0))
     assert found.X.nnz == 3
+
+
+def test_a_data_set_without_features_is_refused() -> None:
+    """Such as the words of 10,000 reviews where there are fewer reviews."""
+    tasks = Tasks(np.zeros((2, 0)), np.array([1.0, -1.0]), np.zeros(2, dtype=np.int64), ("a",))
+    with pytest.raises(UserError, match="and a feature"):
+        prepare(tasks)
