@@ -310,7 +310,7 @@ def add_near(products: np.ndarray, y: np.ndarray, targets: np.ndarray, known: np
     reach = (1.0 + own[:, None] + own[targets] - to_targets).max(axis=1, keepdims=True)
     added = (apart < reach) & (y != y[:, None]) & ~known
     known |= added
-    return np.count_nonzero(added)
+    return int(np.count_nonzero(added))
 
 
 def along(old: Point, new: Point, beyond: float) -> Point:
