@@ -29,7 +29,7 @@ from sklearn.base import clone
 
 from omtl.sklearn import PassiveAggressive
 from omtl.sklearn.base import MultiTaskClassifier
-from omtl.sklearn.stream import NOT_QUICK
+from omtl.sklearn.stream import NOT_QUICK, norm_of_sparse
 
 __all__ = ["MultiTask"]
 
@@ -93,7 +93,7 @@ class MultiTask(base.MiniBatchClassifier):
         self.default_task = default_task
         self._model: MultiTaskClassifier | None = None
         self._column: dict[Hashable, int] = {}
-        self._names: tuple[Hashable, ...] | None = None  # of the example before, as it was read
+        self._names: tuple[Hashable, ...] | None = None  # of an example with known features
         self._known: list[Hashable] = []
         self._columns = np.zeros(0, np.int32)
 
@@ -119,11 +119,11 @@ class MultiTask(base.MiniBatchClassifier):
         """
         task = self._task_of(x)
         model = self._begun(task)
-        self._give_columns(x)
-        columns, values = self._row_of(x)
+        columns, values = self._row_of(x, learns=True)
         try:
             stream = model._stream
-            score = stream.one_sparse(columns, values, stream.sign[y], task)
+            k = stream.number[task]
+            score = stream.one(columns, values, norm_of_sparse(values), stream.sign[y], k, k)
         except NOT_QUICK:
             model.learn_one(self._rows(columns, values, 1), y, task)
         else:
@@ -138,9 +138,10 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the signed score of one example; of a new task, as its first one."""
         task = self._task_of(x)
         model = self._begun(task)
-        columns, values = self._row_of(x)
+        columns, values = self._row_of(x, learns=False)
         try:
-            return model._stream.one_sparse(columns, values, 0.0, task)
+            k = model._stream.number[task]
+            return model._stream.one_ahead(columns, values, norm_of_sparse(values), 0.0, k, k)
         except NOT_QUICK:
             return float(self._scores(self._rows(columns, values, 1), [task])[0])
 
@@ -208,13 +209,16 @@ class MultiTask(base.MiniBatchClassifier):
         columns = np.tile([self._column[name] for name in known], len(X))
         return self._rows(columns, values.ravel(), len(X))
 
-    def _row_of(self, x: Mapping[Hashable, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _row_of(self, x: Mapping[Hashable, Any], learns: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns of an example's known features, ascending, and their values."""
         names = tuple(x)
         if names != self._names:
+            if learns:
+                self._give_columns(names)
             place = self._column
             known = sorted((name for name in names if name in place), key=place.__getitem__)
-            self._names, self._known = names, known
+            knows_all = len(known) + (self.task_key in x) == len(names)
+            self._names, self._known = names if knows_all else None, known
             self._columns = np.array([place[name] for name in known], dtype=np.int32)
         try:
             return self._columns, np.array(array("d", map(x.__getitem__, self._known)))
@@ -236,8 +240,6 @@ class MultiTask(base.MiniBatchClassifier):
             model._stream = model._stream.grown(n_features=2 * n_columns)
             model.n_features_in_ = 2 * n_columns
         column.update(zip(new, range(len(column), n_columns), strict=True))
-        if new:
-            self._names = None
 
     @property
     def _raw_memory_usage(self) -> int:

@@ -43,7 +43,7 @@ from omtl.sklearn.arguments import (
 )
 from omtl.sklearn.model_file import StoredClassifier
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.stream import FLOAT, NOT_QUICK, TaskStream, new_stream
+from omtl.sklearn.stream import ADJACENT, FLOAT, NOT_QUICK, TaskStream, new_stream
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -232,9 +232,11 @@ class MultiTaskClassifier(StoredClassifier):
             If the stream has not begun (`begin`).
         """
         try:
-            if node is None:
+            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            if node is None and row.strides == ADJACENT:
                 stream = self._stream
-                score = stream.one_dense(x, stream.sign[y], task)
+                k = stream.number[task]
+                score = stream.one(row, stream.sign[y], k, k)
                 if score - score != 0.0:  # infinite or NaN
                     self._warn()
                 return score
@@ -308,8 +310,11 @@ class MultiTaskClassifier(StoredClassifier):
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
         try:
-            if node is None:
-                return self._stream.one_dense(x, 0.0, task)
+            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            if node is None and row.strides == ADJACENT:
+                stream = self._stream
+                k = stream.number[task]
+                return stream.one_ahead(row, 0.0, k, k)
         except NOT_QUICK:
             pass
         X, tasks, nodes = single(x, task, node)

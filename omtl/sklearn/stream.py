@@ -162,40 +162,24 @@ class TaskStream:
         return Engine(self.feed, self.shape.n_features, self.shape.sparse)
 
     @cached_property
-    def _one(self) -> Callable[..., float]:
+    def one(self) -> Callable[..., float]:
         """The compiled function for one example at the node of its task (`Engine.one`).
 
         Raises
         ------
         AttributeError
-            If there is none.
+            If there is none: the example is processed as a batch.
         """
         if COMPILED and len(self.shape.mixing) == len(self.tasks) and self._engine.knows_norms():
             return self._engine.one
         raise AttributeError("one example is processed as a batch")
 
-    def one_dense(self, x: Any, sign: float, task: Hashable) -> float:
-        """Return the score of a vector; learn from it if `sign` is a label, not 0.
-
-        Raises
-        ------
-        Exception
-            One of `NOT_QUICK`, before learning, for an example that has to be processed as a batch.
-        """
-        row = x if x.dtype is FLOAT else x.astype(FLOAT)
-        if row.strides != ADJACENT or (sign == 0.0 and self.entry.drawn):
-            raise ValueError("its numbers are not adjacent, or its score changes the state")
-        k = self.number[task]
-        return self._one(row, sign, k, k)
-
-    def one_sparse(
-        self, columns: np.ndarray, values: np.ndarray, sign: float, task: Hashable
-    ) -> float:
-        """Return the score of a row with these values in ascending columns, as `one_dense`."""
-        if sign == 0.0 and self.entry.drawn:
-            raise ValueError("its score changes the state")
-        k = self.number[task]
-        return self._one(columns, values, norm_of_sparse(values), sign, k, k)
+    @cached_property
+    def one_ahead(self) -> Callable[..., float]:
+        """The function `one` for scoring alone, if that leaves nothing to restore."""
+        if self.entry.drawn:
+            raise AttributeError("scoring changes the state")
+        return self.one
 
     # Growth
 
