@@ -43,6 +43,8 @@ def dadmm(learner: DADMM, rounds: Rounds, shape: Shape) -> Steps:
             W, V, Z = own[i]
             step = _step(W[k] @ x, x, y)
             yield step
+            if not x.any():
+                continue  # no learner learns from an empty row
             gradient = -y * x * step.fired
             W[k] = (
                 eta / (rho + eta) * W[k]

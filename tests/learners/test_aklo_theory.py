@@ -28,12 +28,12 @@ SLACK = 1e-9
 
 
 class Plain(NamedTuple):
-    """What a task was: errors, e_t of each past classifier, w_t, and p_t of eq. 2."""
+    """What a task was: errors, e_t of each past classifier, w_t, and the last w."""
 
     wrong: np.ndarray
     e: np.ndarray
     own: np.ndarray
-    p: np.ndarray
+    last: np.ndarray
 
     @property
     def errors(self) -> int:
@@ -59,7 +59,7 @@ def plain(
     """Play algorithms 1 and 2 with eq. 2 on one task, for any α; `each` clips before the sum."""
     n, T = y.size, past.shape[0]
     w, L = np.zeros(X.shape[1]), np.zeros(T)
-    wrong, errors, own, weights = [], [], [], []
+    wrong, errors, own = [], [], []
     for t in range(1, n + 1):
         start = t if known else 2 ** int(math.log2(t))
         if not known and t == start:
@@ -73,12 +73,11 @@ def plain(
         wrong.append(not y[t - 1] * z > 0.0)
         errors.append((np.clip(said, -1, 1) - y[t - 1]) ** 2)
         own.append(w)
-        weights.append(p)
         L = L + errors[-1]
         eta = 1.0 / (lam * t)
         step = eta * y[t - 1] * x if y[t - 1] * (w @ x) < 1.0 else 0.0
         w = (1.0 - eta * lam) * w + step
-    return Plain(np.array(wrong), np.array(errors), np.array(own), np.array(weights))
+    return Plain(np.array(wrong), np.array(errors), np.array(own), w)
 
 
 def hinge(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -87,14 +86,6 @@ def hinge(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 SEEDS = st.integers(0, 10_000)
-
-
-def learnt(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
-    """Return what the own classifier of a task ends as."""
-    w = np.zeros(X.shape[1])
-    for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
-        w = (1.0 - 1.0 / t) * w + (label * x / (lam * t) if label * (w @ x) < 1.0 else 0.0)
-    return w
 
 
 class Task(NamedTuple):
@@ -157,14 +148,15 @@ def test_measured_is_that_of_a_plain_transcription(
         shares = 1.0 - np.arange(n) / n if known else 1.0 / np.sqrt(np.arange(1, n + 1))
         np.testing.assert_allclose(got.shares[k, :n], shares, rtol=1e-12)
         assert got.n_past[k] == c
+        base = np.array(past or [np.zeros(X.shape[1])])
+        task = plain(X, y, base, shares, 0.05, each=each, known=known)
         if past:
-            task = plain(X, y, np.array(past), shares, 0.05, each=each, known=known)
             assert got.mistakes[k] == task.errors
             np.testing.assert_allclose(got.errors[k, :c], task.e.sum(axis=0), rtol=1e-9)
             np.testing.assert_allclose(got.weighed_errors[k, :c], shares @ task.e, rtol=1e-9)
             norms = np.linalg.norm(task.own, axis=1)
             assert got.longest[k] == pytest.approx(norms.max())
-        past.append(learnt(X, y, 0.05))
+        past.append(task.last)
 
 
 @THOROUGH

@@ -76,11 +76,19 @@ def test_optimal_b(seed: int, m: int, alike: float) -> None:
         assert dom.b_star(U) == found == 0.0
 
 
-def test_optimal_b_at_the_edges() -> None:
-    """Equal tasks want b = ∞; a single task, or none with weights, wants nothing."""
-    assert dom.b_star(np.ones((3, 2))) == math.inf
-    assert dom.b_star(np.ones((1, 2))) == 0.0
-    assert dom.b_star(np.zeros((3, 2))) == 0.0
+@pytest.mark.parametrize(
+    ("U", "star", "least"),
+    [
+        ([[1.0], [0.5]], 3.0, 2.0),  # the printed b* is √9, not √9 − 1
+        (np.ones((3, 2)), math.inf, math.inf),  # equal tasks
+        (np.ones((1, 2)), 0.0, 0.0),  # a single task
+        (np.zeros((3, 2)), 0.0, 0.0),
+    ],
+)
+def test_printed_b_star_is_not_the_minimiser(U: Any, star: float, least: float) -> None:
+    """A worked example of remark 2, and the edges."""
+    assert dom.b_star(np.array(U)) == pytest.approx(star)
+    assert dom.b_minimiser(np.array(U)) == pytest.approx(least)
 
 
 # The network
@@ -223,19 +231,6 @@ def test_least_losses_are_those_of_the_best_weights(n_features: int, as_sparse: 
     more = Tasks(X, tasks.y, tasks.task, (*tasks.names, "without examples"))
     expected = comparators.losses_under(tasks, comparators.best_weights(tasks, ridge=1e-2))
     assert comparators.least_losses(more, ridge=1e-2) == pytest.approx(expected, abs=1e-5)
-
-
-def test_printed_b_star_is_not_the_minimiser() -> None:
-    """A worked example of remark 2: m = 2, u = (1, ½), where the least is at √9 − 1 = 2."""
-    U = np.array([[1.0], [0.5]])
-    assert dom.b_minimiser(U) == pytest.approx(2.0)
-    assert dom.b_star(U) == pytest.approx(3.0)
-
-    def square(b: float) -> float:
-        return dom.gradient_bound(1.0, b, 2) ** 2 * dom.square_norm_B(U, b)
-
-    assert square(2.0) == pytest.approx(1.0)
-    assert square(3.0) == pytest.approx(1.015625)
 
 
 CERTAINLY = thorough(60)
