@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.api.names import known_name, known_table
-from omtl.api.requests import ParallelOptions, RequestOptions, parallel_for, request_for
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import LITERAL
 from omtl.experiment.specs import SearchSpec
 from omtl.reproduction import replay as replaying
 from omtl.reproduction import search_readings as searching
 from omtl.tables.cells import planned
-from omtl.tables.placebo_test import write_placebo_test
-from omtl.tables.plan import describe, descriptions
+from omtl.tables.plan import describe, descriptions, known_name, known_table
 from omtl.tables.play import cost_of
 from omtl.tables.published_results import folder_for, write_rows
+from omtl.tables.request import ParallelOptions, RequestOptions, parallel_for, request_for
 from omtl.util import paths
 from omtl.util.errors import UserError
 from omtl.util.paths import results_to_read
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Cells that were computed again, and the files that say so.
-
-    Parameters
-    ----------
-    checks : list
-        For each cell the result, and what differs.
-    paths : list of Path
-    """
-
-    checks: list[replaying.Replay]
-    paths: list[Path]
-
-    @property
-    def different(self) -> int:
-        """How many cells differ."""
-        return sum(done.result == replaying.DIFFERENT for done in self.checks)
-
-    @property
-    def warning(self) -> str:
-        """What it means that cells differ."""
-        return (
-            f"{self.different} of {len(self.checks)} cells differ from results/: the code or the "
-            "packages have changed since they were made, or this machine computes different bits"
-        )
 
 
 def verify(
@@ -64,7 +33,7 @@ def verify(
     *,
     sign: str | None = None,
     **how: Unpack[ParallelOptions],
-) -> Verification:
+) -> tuple[list[Path], str]:
     """Compute random cells again, print and record whether every digit is that of ``results/``.
 
     Parameters
@@ -79,6 +48,13 @@ def verify(
         Under which name to add a line to ``results/reproductions.csv``.
     **how
         How to compute (`ParallelOptions`).
+
+    Returns
+    -------
+    list of Path
+        The files that say so.
+    str
+        How many cells differ, and what that means; empty if none does.
 
     Raises
     ------
@@ -101,7 +77,13 @@ def verify(
         rows["reproductions.csv"] = replaying.signature(checks, sign, seed)
     for name, added in rows.items():
         replaying.append_rows(paths.RESULTS / name, added)
-    return Verification(checks, [paths.RESULTS / name for name in rows])
+    written = [paths.RESULTS / name for name in rows]
+    different = sum(done.result == replaying.DIFFERENT for done in checks)
+    warning = (
+        f"{different} of {len(checks)} cells differ from results/: the code or the packages have "
+        "changed since they were made, or this machine computes different bits"
+    )
+    return written, warning if different else ""
 
 
 def search_grids(
@@ -131,13 +113,6 @@ def search_grids(
     path = folder / f"{table}.csv"
     write_rows(path, rows)
     return rows, path
-
-
-def search_pages(table: str, page: bool, placebo: bool, seed: int = 0) -> list[Path]:
-    """Write the page of a recorded search of readings, and its placebo test."""
-    table = known_table(table)
-    pages = searching.write_page(table) if page else []
-    return pages + ([write_placebo_test(table, seed)] if placebo else [])
 
 
 def search_readings(

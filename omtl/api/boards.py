@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omtl.api.names import known_name
-from omtl.api.requests import ParallelOptions, parallel_for
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import options
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
 from omtl.reproduction.board import Board, from_results, make_board
+from omtl.tables.plan import known_name
+from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
 from omtl.util.paths import RESULTS
 

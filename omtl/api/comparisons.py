@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, patch_of, told_apart
-from omtl.api.names import known_name
 from omtl.api.plots import draw_curves
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
@@ -40,6 +39,7 @@ from omtl.figures.panels import axes
 from omtl.figures.pictures import render
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, first_cell
+from omtl.tables.plan import known_name
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, for_latex, latex_table, write_all
 from omtl.util.screen import plural

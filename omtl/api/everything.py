@@ -35,40 +35,11 @@ FIGURES, DRAWN = "figures", "drawn"
 """What is counted of a paper besides verdicts of cells and outcomes of claims."""
 
 
-@dataclass
-class Summary:
-    """How often each word occurred by paper and reading, what failed, and what was skipped."""
-
-    counts: dict[tuple[str, str], Counter[str]] = field(
-        default_factory=lambda: defaultdict(Counter)
-    )
-    failures: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """Return the summary as text: a line for each paper and reading, then what is not in it."""
-        rows = []
-        for (paper, reading), counts in sorted(self.counts.items(), key=_in_order):
-            made = f"{counts[DRAWN]} of {counts[FIGURES]} drawn" if counts[FIGURES] else ""
-            cells = tally_text(counts, VERDICTS)
-            claims = tally_text(counts, (HOLDS, FAILS, UNDECIDED))
-            rows.append((paper, reading, cells, claims, made))
-        lines = [f"left out: {what}" for what in self.left_out]
-        lines += [f"failed: {failure}" for failure in self.failures]
-        return "\n".join([View(HEADS, rows).text(), *lines])
-
-
 def tally_text(tally: Mapping[str, int], words: Iterable[str]) -> str:
     """Return how many there are, and how many of each kind, as text; empty where there are none."""
     found = {word: tally[word] for word in words if tally[word]}
     parts = ", ".join(f"{word} {count}" for word, count in found.items())
     return f"{sum(found.values())}: {parts}" if found else ""
-
-
-def _in_order(item: tuple[tuple[str, str], Counter[str]]) -> tuple[str, int, str]:
-    (paper, reading), _ = item
-    known = list(OF_TABLES)
-    return paper, known.index(reading) if reading in known else len(known), reading
 
 
 def reproduce_everything(request: Request) -> Summary:
@@ -82,7 +53,7 @@ def reproduce_everything(request: Request) -> Summary:
 
     What fails is told on standard error and in the summary; the rest goes on.
     """
-    every = _Everything(request)
+    every = Summary(request)
     for reading in OF_TABLES:  # one after another: their rows share files
         under = replace(request, reading=reading)
         later = every.tables(under)
@@ -91,7 +62,7 @@ def reproduce_everything(request: Request) -> Summary:
         every.here("hindsight", write_hindsight_gap, request)
     every.here("proofread", write_findings)
     every.here("claims", ledger.write_ledgers)
-    return every.summary
+    return every
 
 
 def reproduce_table(name: str, request: Request) -> tables.Table:
@@ -122,21 +93,46 @@ def reproduce_figure(name: str, request: Request) -> DrawnFigure:
     return DrawnFigure([*made.claims["outcome"]], made.is_broken)
 
 
-@dataclass(frozen=True)
-class _Everything:
-    """What is asked for, and the summary of what was made of it."""
+@dataclass
+class Summary:
+    """What is asked for, and how much of it was made.
+
+    Parameters
+    ----------
+    request : Request
+    counts : dict of (str, str) to Counter
+        How often each word occurred, by paper and reading.
+    failures, left_out : list of str
+        What failed, and what was skipped, each with the reason.
+    """
 
     request: Request
-    summary: Summary = field(default_factory=Summary)
+    counts: dict[tuple[str, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    failures: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the summary as text: a line for each paper and reading, then what is not in it."""
+        rows = []
+        for (paper, reading), counts in sorted(self.counts.items(), key=lambda item: item[0][0]):
+            made = f"{counts[DRAWN]} of {counts[FIGURES]} drawn" if counts[FIGURES] else ""
+            cells = tally_text(counts, VERDICTS)
+            claims = tally_text(counts, (HOLDS, FAILS, UNDECIDED))
+            rows.append((paper, reading, cells, claims, made))
+        lines = [f"left out: {what}" for what in self.left_out]
+        lines += [f"failed: {failure}" for failure in self.failures]
+        return "\n".join([View(HEADS, rows).text(), *lines])
 
     def noted(self, what: str, end: Any) -> Any:
         """Return what a job returned; None if it failed, after telling why."""
         if isinstance(end, Failure):
             print(f"omtl: {what}: {end.reason}", file=sys.stderr)
-            self.summary.failures.append(f"{what}: {end.reason}")
+            self.failures.append(f"{what}: {end.reason}")
             return None
         if getattr(end, "is_broken", False):
-            self.summary.failures.append(f"{what}: units failed; its notes give the reasons")
+            self.failures.append(f"{what}: units failed; its notes give the reasons")
         return end
 
     def here(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -162,12 +158,10 @@ class _Everything:
             searched = results_to_read("readings") / "readings" / f"{name}.{BLIND}.csv"
             if reading == BLIND and not searched.is_file():
                 continue
-            counts = self.summary.counts[description.paper, reading]
+            counts = self.counts[description.paper, reading]
             what = f"{name}, {reading}"
             slow = [s for s in description.too_slow if reading in s.readings and not under.slow]
-            self.summary.left_out += [
-                f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow
-            ]
+            self.left_out += [f"{', '.join(filter(None, (what, s.where)))}: {s.why}" for s in slow]
             if any(not s.where for s in slow):
                 continue
             done = self.here(what, reproduce_table, name, under)
@@ -205,4 +199,4 @@ class _Everything:
         self.apart(of_claims)
 
     def _counts(self, figure: str, under: Request) -> Counter[str]:
-        return self.summary.counts[plan.describe("figure", figure).paper, under.reading]
+        return self.counts[plan.describe("figure", figure).paper, under.reading]

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.names import known_id, known_name
-from omtl.api.requests import RequestOptions, request_for
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
-from omtl.tables.cells import cell_names_in, description_of, each_cell, only, places_in, planned
+from omtl.tables.cells import (
+    cell_names_in,
+    description_of,
+    each_cell,
+    only,
+    place_of,
+    places_in,
+    planned,
+)
 from omtl.tables.notes import command_of_cell, why_of
-from omtl.tables.plan import descriptions
-from omtl.tables.proofread import suspects
+from omtl.tables.plan import descriptions, known_id, known_name, suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
-from omtl.tables.request import Request
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError
 from omtl.util.screen import say
 from omtl.util.views import DisplayedResult, View
@@ -165,13 +170,14 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
     cells, run = stored_or_published(only(every, name), request)
     name = cell_names_in(every)[list(every.index).index(cells.index[0])]
     of, [cell] = description_of(cells), each_cell(cells)
-    odd = suspects(table).get(places_in(cells)[0], [])
+    [place] = places_in(cells)
+    odd = [one["says"] for one in suspects(table) if place_of(one) == place]
     facts: dict[str, Any] = {
         "cell": f"{table}: {name}",
         "verdict": cell.verdict,
         "why": why_of(cell, of),
         "published": _with_spread(cell.published_mean, cell.published_std),
-        "suspect in print": "; ".join(finding["says"] for finding in odd),
+        "suspect in print": "; ".join(odd),
         "ours": _with_spread(cell.ours_mean, cell.ours_std) if cell.n_repeats else "none",
         "repeats": cell.n_repeats,
         "from": source_of(run),

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from omtl import datasets, results
-from omtl.api.names import known_name
-from omtl.api.requests import RequestOptions, request_for
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description
 from omtl.experiment.readings import Reading
@@ -28,7 +26,7 @@ from omtl.tables.cells import as_rows, long_repeats, planned, with_numbers
 from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.published_results import source_of, stored_or_published
-from omtl.tables.request import Request
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
 from omtl.util.errors import UserError, repeated
 from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path
@@ -143,7 +141,7 @@ def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[P
     makers = dict.fromkeys(plan.descriptions("table"), _table)
     makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
     makers |= dict.fromkeys(datasets.names(), _data_set)
-    known = known_name("table, figure or data set", name, makers)
+    known = plan.known_name("table, figure or data set", name, makers)
     contents, stem, summary, source = makers[known](known, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
     return f"{known}: {summary}; from {source}", paths

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.names import known_name
-from omtl.api.requests import RequestOptions, request_for
 from omtl.api.tables import check_files
 from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes, in_sentences
@@ -27,9 +25,9 @@ from omtl.figures.numbers import (
     show_figure,
 )
 from omtl.figures.pictures import LOOK, render
-from omtl.tables.plan import describe, descriptions
+from omtl.tables.plan import describe, descriptions, known_name
 from omtl.tables.published_results import folder_for, write_rows
-from omtl.tables.request import Request
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from omtl import datasets
-from omtl.api.names import known_name
 from omtl.api.source import written_class
 from omtl.datasets import DataSet
 from omtl.experiment.composition import GROUPS, ComposedRun, composed
 from omtl.experiment.config import options
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
+from omtl.tables.plan import known_name
 from omtl.util import user_folder
 from omtl.util.errors import UserError, repeated
 from omtl.util.providers import module_file

@@ -9,12 +9,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omtl.api.names import known_name
 from omtl.experiment.config import option_files, options
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
-from omtl.tables.plan import describe, descriptions
+from omtl.tables.plan import describe, descriptions, known_name
 from omtl.util import user_folder
 from omtl.util.providers import extension_of, module_file
 from omtl.util.screen import plural

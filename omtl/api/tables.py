@@ -16,9 +16,7 @@ import pandas as pd
 from rich.console import Console
 
 from omtl.api.explanations import Explanation, explain_cell
-from omtl.api.names import known_table
 from omtl.api.plots import axes_for, draw_agreement
-from omtl.api.requests import RequestOptions, request_for
 from omtl.compute.engine import News, Outcome
 from omtl.compute.own_process import peak_mib
 from omtl.compute.store import cached
@@ -49,7 +47,7 @@ from omtl.tables.layout import (
     with_texts,
 )
 from omtl.tables.notes import diagnoses, notes, notes_on_sources, why_of
-from omtl.tables.plan import describe, refuse_wrong_questions
+from omtl.tables.plan import describe, known_table, refuse_wrong_questions
 from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
     PublishedRun,
@@ -62,7 +60,7 @@ from omtl.tables.published_results import (
     write_rows,
     write_table,
 )
-from omtl.tables.request import AUTO, Request
+from omtl.tables.request import AUTO, Request, RequestOptions, request_for
 from omtl.tables.scoring import play_until_settled, scored
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.paths import RESULTS
@@ -145,32 +143,36 @@ class Table(DisplayedResult):
 
     @property
     def summary(self) -> list[str]:
-        """How many cells agree, how many claims hold, and what to type next."""
-        found = self.layout.agreement
-        bounds = [agreement_sentence(found)] if found else []
-        return [self._within(), *bounds, *self._claims(), f"next: {self._next()}"]
-
-    def _within(self) -> str:
-        tally = Counter(self.cells["verdict"][self.cells["kind"] != OURS])
+        """How many cells agree, how many claims hold, what to type next; of one cell, why."""
+        if self.is_cell:
+            return self._verdict_on_cell()
+        cells, claims = self.cells, self.claims
+        tally = Counter(cells["verdict"][cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
-        if not judged and not tally[MISSING]:
-            return "no cell is compared with its published number"
-        agree = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%} of"
-        rest = [f"{tally[v]} {v}" for v in (OFF, MISSING) if tally[v]]
-        return f"{agree} the published number{'; ' + ', '.join(rest) if rest else ''}"
+        lines = ["no cell is compared with its published number"]
+        if judged or tally[MISSING]:
+            close = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%}"
+            rest = ", ".join(f"{tally[word]} {word}" for word in (OFF, MISSING) if tally[word])
+            lines = ["; ".join(filter(None, [f"{close} of the published number", rest]))]
+        if (found := self.layout.agreement) is not None:
+            lines.append(agreement_sentence(found))
+        if not claims.empty:
+            came_to = Counter(claims["outcome"])
+            lines.append(
+                f"{came_to[HOLDS]} of {len(claims)} claims hold; "
+                f"{came_to[FAILS]} fail, {came_to[UNDECIDED]} undecided"
+            )
+        is_off = (cells["verdict"] == OFF).to_numpy()
+        name = self.cell_names[int(is_off.argmax())]  # the first one if none is off
+        command = shlex.join(["omtl", "explain", self.name, name])
+        more = plural(len(self.notes), "note")
+        return [*lines, f"next: `{command}` says why; --full shows all {more}"]
 
-    def _claims(self) -> list[str]:
-        if self.claims.empty:
-            return []
-        tally = Counter(self.claims["outcome"])
-        rest = [f"{tally[o]} {word}" for o, word in ((FAILS, "fail"), (UNDECIDED, "undecided"))]
-        return [f"{tally[HOLDS]} of {len(self.claims)} claims hold; {', '.join(rest)}"]
-
-    def _next(self) -> str:
-        cells, names = self.cells, self.cell_names
-        wrong = [n for n, v in zip(names, cells["verdict"], strict=True) if v == OFF]
-        command = shlex.join(["omtl", "explain", self.name, *(wrong or names)[:1]])
-        return f"`{command}` says why; --full shows all {plural(len(self.notes), 'note')}"
+    def _verdict_on_cell(self) -> list[str]:
+        """Return the verdict on the only cell, and why; a note says why it is missing."""
+        (cell,) = each_cell(self.cells)
+        why = why_of(cell, self.description)
+        return [] if cell.verdict == MISSING else [": ".join(filter(None, [cell.verdict, why]))]
 
     def _said_of_claims(self) -> list[str]:
         """Return what came of each claim, and whether more repeats may decide more."""
@@ -195,19 +197,9 @@ class Table(DisplayedResult):
 
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
-        show(self.layout._replace(notes=[]), Console())
-        said = self.summary_of_cell if self.is_cell else self.summary
-        for line in self.notes if full else [*notes_on_sources(self.cells), *said]:
+        show(self.layout, Console())
+        for line in self.notes if full else [*notes_on_sources(self.cells), *self.summary]:
             say(line)
-
-    @property
-    def summary_of_cell(self) -> list[str]:
-        """The verdict on the only cell, and why; nothing where it is missing, as a note says so."""
-        (cell,) = each_cell(self.cells)
-        if cell.verdict == MISSING:
-            return []
-        why = why_of(cell, self.description)
-        return [f"{cell.verdict}: {why}" if why else cell.verdict]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw our numbers against the published ones, coloured by verdict; return the axes."""
@@ -254,14 +246,14 @@ class Table(DisplayedResult):
         for line in layout.lines:
             shown = line.texts(range(len(layout.heads))) or [("", "", "", "")] * len(layout.heads)
             rows.append([line.label, *(text for texts in shown for text in texts[:3])])
-        notes = self.summary[:-1]
+        notes = self.summary if self.is_cell else self.summary[:-1]
         return View(["", *heads], rows, f"{layout.title} ({layout.subtitle})", notes=notes)
 
     def __repr__(self) -> str:
         """Return the table as text."""
         file = io.StringIO()
         console = Console(file=file, width=WIDEST, force_terminal=False)
-        show(self.layout._replace(notes=[]), console)
+        show(self.layout, console)
         return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 

@@ -24,11 +24,11 @@ from omtl.experiment.config import options, paper_file, paper_files
 from omtl.experiment.descriptions import BLIND, READINGS, SEARCHED, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
-from omtl.tables.cells import PLACE, description_of, planned
+from omtl.tables.cells import PLACE, description_of, place_of, planned
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
-from omtl.tables.plan import describe
+from omtl.tables.plan import describe, suspects
 from omtl.tables.play import play_cells
-from omtl.tables.proofread import MEAN, suspects
+from omtl.tables.proofread import MEAN
 from omtl.tables.published_results import folder_for
 from omtl.tables.reading_importance import page
 from omtl.tables.request import Request
@@ -319,7 +319,8 @@ def compared_cells(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     numbers that may be a slip of the print.
     """
     of = description_of(cells)
-    is_suspect = pd.MultiIndex.from_frame(cells[PLACE]).isin([*suspects(of.id, MEAN)])
+    odd = [place_of(one) for one in suspects(of.id) if one["of"] == MEAN]
+    is_suspect = pd.MultiIndex.from_frame(cells[PLACE]).isin(odd)
     compared = cells[
         (cells["dataset"] == column)
         & ~cells["kind"].isin([OURS, TIMING])

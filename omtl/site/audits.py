@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import CLOSEST, READINGS, SUPPORT, Question, b
 from omtl.experiment.readings import Reading
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import markdown_html, plain
-from omtl.tables.proofread import by_row
+from omtl.tables.plan import by_row
 from omtl.tables.published_results import SHOWN_READINGS
 from omtl.util.errors import UserError
 from omtl.util.result_files import read_csv, rows_in, text_of

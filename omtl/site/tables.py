@@ -24,7 +24,7 @@ from omtl.tables.cells import (
 )
 from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
-from omtl.tables.proofread import suspects
+from omtl.tables.plan import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
 from omtl.util.screen import plural
@@ -163,14 +163,14 @@ def _opened(
 ) -> dict[str, dict[str, Any]]:
     """Return what each cell opens, by its anchor; what is empty is left out."""
     curves = {} if run.selection else curves_by_cell(sources, run.table, run.reading)
-    odd, found = suspects(run.table), {}
+    odd, found = suspects(run.table), dict[str, dict[str, Any]]()
     for cell, place in zip(each_cell(cells), places_in(cells), strict=True):
         grid, metric = cell.experiment.algorithm.grid, METRICS[cell.metric]
         about = {name: getattr(cell, name) for name in OPENED} | {
             "mark": mark_of(cell),
             "unit": f"{metric.name} ({metric.unit})" if metric.unit else metric.name,
             "why": why_of(cell, of) or MEANING[cell.verdict],
-            "suspect": "; ".join(one["says"] for one in odd.get(place, [])),
+            "suspect": "; ".join(one["says"] for one in odd if place_of(one) == place),
             "ours_mean": short(cell.ours_mean),
             "ours_std": short(cell.ours_std),
             "repeats": [short(value) for value in cell.values if np.isfinite(value)],

@@ -183,8 +183,7 @@ def each_cell(cells: pd.DataFrame) -> Iterator[Any]:
 
 def first_cell(cells: pd.DataFrame) -> Any:
     """Return the first cell of a frame, for what all cells share: table, reading, rule, seed."""
-    values = (one.item() if isinstance(one, np.generic) else one for one in cells.iloc[0])
-    return _cell_type(tuple(cells))(cells.index[0], *values)
+    return next(each_cell(cells.head(1)))
 
 
 def with_columns(cells: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -21,10 +21,11 @@ from omtl.tables.cells import (
     description_of,
     each_cell,
     first_cell,
+    place_of,
     places_in,
     with_columns,
 )
-from omtl.tables.proofread import suspects
+from omtl.tables.plan import suspects
 from omtl.tables.verdict import (
     CONTAINS,
     EXCLUDES,
@@ -130,7 +131,7 @@ def with_texts(cells: pd.DataFrame, of: TableDescription) -> pd.DataFrame:
     That is the texts of its published number and of ours, the ``head`` of its column, and the
     ``block`` of rows in which it stands, if there are blocks.
     """
-    odd, in_blocks = suspects(of.id), of.blocks == "dataset"
+    odd, in_blocks = {place_of(one) for one in suspects(of.id)}, of.blocks == "dataset"
     several = cells["metric"].nunique() > 1
 
     def texts(cell: Any, place: Place) -> dict[str, str]:
@@ -236,8 +237,6 @@ def show(layout: TableLayout, console: Console) -> None:
     if layout.has_suspects:
         legend.append(f"{SUSPECT} suspect in print")
     console.print(legend)
-    for note in layout.notes:
-        console.print(Text(note), soft_wrap=limit is None)
 
 
 def is_broad(layout: TableLayout) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,29 @@ import pandas as pd
 
 from omtl.compute.store import pulled_note
 from omtl.experiment.config import options, paper_file
-from omtl.experiment.descriptions import FILES, LITERAL, READINGS, Diagnosis, TableDescription
+from omtl.experiment.descriptions import (
+    BLIND,
+    FILES,
+    LITERAL,
+    READINGS,
+    Diagnosis,
+    TableDescription,
+)
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, read_file
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import trend_sentences
-from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, places_in
-from omtl.tables.placebo_test import placebo_sentences
-from omtl.tables.plan import describe, known_readings, row_labels
-from omtl.tables.proofread import by_row, suspects
+from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, place_of, places_in
+from omtl.tables.placebo_test import HALVES
+from omtl.tables.plan import (
+    by_row,
+    describe,
+    known_readings,
+    recorded_placebos,
+    row_labels,
+    suspects,
+)
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
 from omtl.tables.verdict import (
     CLOSE,
@@ -57,8 +69,8 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
     """
     of, asked = description_of(cells), first_cell(cells)
     here = set(places_in(cells))
-    placebos = placebo_sentences(of.id, asked.reading) if asked.selection == of.selection else []
-    odd = [found for place, found in suspects(of.id).items() if place in here]
+    placebos = _placebos(of.id, asked.reading) if asked.selection == of.selection else []
+    odd = by_row(found for found in suspects(of.id) if place_of(found) in here)
     return [
         *_reasons(cells),
         *_pulled(cells),
@@ -66,7 +78,7 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
         *trend_sentences(cells),
         *_better_than_all(cells, of),
         *(_findings(cells, of) if findings is None else findings),
-        *(f"suspect in print (omtl audit proofread) — {text}" for text in by_row(chain(*odd))),
+        *(f"suspect in print (omtl audit proofread) — {text}" for text in odd),
         *_conditional(cells),
         *_same_readings(cells, of),
         *placebos,
@@ -274,3 +286,27 @@ def command_of_cell(cell: Any, name: str, own_selection: str, one_draw: bool = F
     words += ["--one-draw"] if one_draw else []
     words += ["--selection", cell.selection] if cell.selection != own_selection else []
     return shlex.join(words)
+
+
+def _placebos(table: str, reading: str) -> list[str]:
+    """Return what a search finds of a table and of placebos, in a sentence, if measured."""
+    row = recorded_placebos(table, reading)
+    if row is None:
+        return []
+    searched, held, literal = (f"{100.0 * float(row[name]):.0f}%" for name in HALVES)
+    blind = recorded_placebos(table, BLIND)
+    n_post_hoc = "" if blind is None else int(row["trials"]) - int(blind["trials"])
+    bound = (
+        f". {n_post_hoc} of the trials have answers found by looking at print, or contrived ones: "
+        f"for these p is a lower bound; without them the closest brings {blind['found']}"
+        if blind is not None and n_post_hoc
+        else ""
+    )
+    return [
+        f"placebo test — the closest of {row['trials']} recorded trials bring {row['found']} of "
+        f"{row['cells']} cells within 10% of print (literal answers: {row['literal']}). Had the "
+        f"printed rows been permuted, they would bring {row['permuted']} on average "
+        f"(p = {row['permuted_p']}); had the numbers been perturbed, {row['perturbed']} "
+        f"(p = {row['perturbed_p']}). Chosen by half of the rows, they bring {searched} of that "
+        f"half and {held} of the other within 10% (literal answers: {literal} of the other){bound}"
+    ]

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import BLIND, SEARCHED, Question
+from omtl.experiment.descriptions import SEARCHED, Question
 from omtl.experiment.readings import questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.plan import describe, published
 from omtl.tables.verdict import CLOSE
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.result_files import read_csv, rows_in, write_csv
+from omtl.util.result_files import read_csv, write_csv
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
@@ -212,35 +212,3 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     path = folder / f"{table}.placebo.csv"
     write_csv(path, placebo_test(search, asked, seed))
     return path
-
-
-def recorded_placebos(
-    table: str, reading: str, results: Path = RESULTS
-) -> Mapping[str, str] | None:
-    """Return the row of a whole table in the placebo test of a reading; None without any."""
-    rows = rows_in(results / "readings" / f"{table}.placebo.csv")
-    return next((row for row in reversed(rows) if row["reading"] == reading), None)
-
-
-def placebo_sentences(table: str, reading: str, results: Path = RESULTS) -> list[str]:
-    """Return what a search finds of a table and of placebos, in a sentence, if measured."""
-    row = recorded_placebos(table, reading, results)
-    if row is None:
-        return []
-    searched, held, literal = (f"{100.0 * float(row[name]):.0f}%" for name in HALVES)
-    blind = recorded_placebos(table, BLIND, results)
-    n_post_hoc = "" if blind is None else int(row["trials"]) - int(blind["trials"])
-    bound = (
-        f". {n_post_hoc} of the trials have answers found by looking at print, or contrived ones: "
-        f"for these p is a lower bound; without them the closest brings {blind['found']}"
-        if blind is not None and n_post_hoc
-        else ""
-    )
-    return [
-        f"placebo test — the closest of {row['trials']} recorded trials bring {row['found']} of "
-        f"{row['cells']} cells within 10% of print (literal answers: {row['literal']}). Had the "
-        f"printed rows been permuted, they would bring {row['permuted']} on average "
-        f"(p = {row['permuted_p']}); had the numbers been perturbed, {row['perturbed']} "
-        f"(p = {row['perturbed_p']}). Chosen by half of the rows, they bring {searched} of that "
-        f"half and {held} of the other within 10% (literal answers: {literal} of the other){bound}"
-    ]

@@ -1,11 +1,11 @@
-"""The descriptions of tables and figures, and the numbers that the papers print."""
+"""The descriptions of tables and figures, the printed numbers, and what audits say of these."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -33,6 +33,32 @@ from omtl.experiment.schema import (
 from omtl.experiment.specs import SelectionSpec
 from omtl.util.errors import UserError
 from omtl.util.files import State, file_state
+from omtl.util.paths import RESULTS, results_to_read
+from omtl.util.result_files import rows_in
+
+
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the known name; case counts only where names differ in nothing else.
+
+    Parameters
+    ----------
+    what : str
+        What is named, for the message.
+    name : str
+        What was typed.
+    known : iterable of str
+        What there is.
+
+    Raises
+    ------
+    UserError
+        If there is none, with the closest known names, or it is no text.
+    """
+    if not isinstance(name, str):
+        raise UserError(f"{what}: {name!r} must be a name")
+    names = list(known)
+    alike = [one for one in names if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else choose(what, name, names)
 
 
 def descriptions(kind: str) -> dict[str, Path]:
@@ -44,6 +70,16 @@ def descriptions(kind: str) -> dict[str, Path]:
     """
     prefix = {"table": "table", "figure": "fig"}[kind]
     return {f"{path.parent.name}-{path.stem}": path for path in paper_files(f"{prefix}*.yaml")}
+
+
+def known_table(name: str) -> str:
+    """Return the id of a table; raise UserError if there is no such table."""
+    return known_name("table", name, descriptions("table"))
+
+
+def known_id(name: str) -> str:
+    """Return the id of a table or figure; raise UserError if there is no such one."""
+    return known_name("table or figure", name, [*descriptions("table"), *descriptions("figure")])
 
 
 @overload
@@ -200,6 +236,43 @@ def _published(path: Path, table: str, _: State) -> list[dict[str, str]]:
     if not found:
         raise UserError(f"{path}: it has no number; write a line for each printed one")
     return found
+
+
+Finding = Mapping[str, str]
+"""A row of ``results/proofread.csv``: a finding about a printed cell.
+
+`of` is the mean, the spread or the mark of the best. `chance` is the probability of the
+coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
+"""
+
+
+def suspects(table: str) -> list[Finding]:
+    """Return what `omtl audit proofread` has found of a table's printed cells."""
+    found = rows_in(results_to_read("proofread.csv") / "proofread.csv")
+    return [row for row in found if row["table"] == table]
+
+
+def by_row(findings: Iterable[Finding]) -> list[str]:
+    """Return one sentence for each row's identical findings."""
+    rows: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for one in findings:
+        places = rows.setdefault((one["algorithm"], one["says"]), {})
+        tasks = places.setdefault(one["dataset"], [])
+        tasks += [] if one["task"] == "all" else [one["task"]]
+    return [
+        f"{algorithm} on "
+        + "; ".join(" ".join([data, ", ".join(tasks)]).strip() for data, tasks in places.items())
+        + f": {says}"
+        for (algorithm, says), places in rows.items()
+    ]
+
+
+def recorded_placebos(
+    table: str, reading: str, results: Path = RESULTS
+) -> Mapping[str, str] | None:
+    """Return the row of a whole table in the placebo test of a reading; None without any."""
+    rows = rows_in(results / "readings" / f"{table}.placebo.csv")
+    return next((row for row in reversed(rows) if row["reading"] == reading), None)
 
 
 def is_number(text: str) -> bool:

@@ -7,9 +7,8 @@ of examples, the meaning of ``±`` and the bold numbers (``print`` in the table'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from pathlib import Path
@@ -22,8 +21,8 @@ import scipy  # which loads `scipy.special` when it is used: that takes a quarte
 from omtl.experiment.descriptions import TableDescription
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import PLACE, Place, place_of
-from omtl.tables.plan import PUBLISHED, describe, descriptions, published
+from omtl.tables.cells import PLACE
+from omtl.tables.plan import PUBLISHED, Finding, by_row, describe, descriptions, published
 from omtl.tables.verdict import unit_of
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, write_all
@@ -40,13 +39,6 @@ EXTENT = ("table", "check", "tested", "expected", "suspect_cells")
 
 Printed = dict[str, str]
 """A published cell: its place, mean and spread."""
-
-Finding = Mapping[str, str]
-"""A row of ``proofread.csv``: a finding about a printed cell.
-
-`of` is the mean, the spread or the mark of the best. `chance` is the probability of the
-coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
-"""
 
 
 class ProofreadOutcome(NamedTuple):
@@ -301,66 +293,23 @@ CHECKS: dict[str, Callable[[Sequence[Printed], TableDescription], ProofreadOutco
 }
 
 
-@cache
-def proofread_outcomes(table: str) -> dict[str, ProofreadOutcome]:
-    """Return the outcome of each check on a published table."""
-    cells, asked = published(table), describe("table", table)
-    return {name: check(cells, asked) for name, check in CHECKS.items()}
-
-
-def suspects(table: str, *parts: str) -> dict[Place, list[Finding]]:
-    """Return the cells of a published table that are suspect in print, with the findings.
-
-    Findings may be limited to some parts of a cell, such as its `MEAN`.
-    """
-    found: dict[Place, list[Finding]] = {}
-    for outcome in proofread_outcomes(table).values():
-        for one in outcome.findings:
-            if not parts or one["of"] in parts:
-                found.setdefault(place_of(one), []).append(one)
-    return found
-
-
-def by_row(findings: Iterable[Finding]) -> list[str]:
-    """Return one sentence for each row's identical findings."""
-    rows: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for one in findings:
-        places = rows.setdefault((one["algorithm"], one["says"]), {})
-        tasks = places.setdefault(one["dataset"], [])
-        tasks += [] if one["task"] == "all" else [one["task"]]
-    return [
-        f"{algorithm} on "
-        + "; ".join(" ".join([data, ", ".join(tasks)]).strip() for data, tasks in places.items())
-        + f": {says}"
-        for (algorithm, says), places in rows.items()
-    ]
-
-
-def proofread_sentences(table: str) -> Iterator[str]:
-    """Yield one line per check of a table, and per finding, by row."""
-    for check, outcome in proofread_outcomes(table).items():
-        expected = f"; chance gives {outcome.expected}" if outcome.expected else ""
-        yield f"{table}, {check}: {outcome.tested}, {len(outcome.findings)} suspect{expected}"
-        for text in by_row(outcome.findings):
-            yield f"  {text}"
-
-
 def write_findings(results: Path = RESULTS) -> tuple[list[str], list[Path]]:
     """Proofread all published tables; return the findings as lines, and the files written.
 
     ``proofread.csv`` has a row for each finding, ``proofread.checks.csv`` one for each check.
     """
-    tables = list(descriptions("table"))
-    each = [(name, *one) for name in tables for one in proofread_outcomes(name).items()]
-    cells = [
-        {"table": table, "check": check, **one}
-        for table, check, outcome in each
-        for one in outcome.findings
-    ]
-    checks = [(table, check, of.tested, of.expected, len(of.findings)) for table, check, of in each]
+    lines, findings, checks = list[str](), list[Finding](), list[tuple[Any, ...]]()
+    for table in descriptions("table"):
+        cells, asked = published(table), describe("table", table)
+        for name, check in CHECKS.items():
+            tested, expected, found = check(cells, asked)
+            by_chance = f"; chance gives {expected}" if expected else ""
+            lines.append(f"{table}, {name}: {tested}, {len(found)} suspect{by_chance}")
+            lines += [f"  {text}" for text in by_row(found)]
+            findings += [{"table": table, "check": name, **one} for one in found]
+            checks.append((table, name, tested, expected, len(found)))
     texts = {
-        "proofread.csv": as_csv(pd.DataFrame(cells)),
+        "proofread.csv": as_csv(pd.DataFrame(findings)),
         "proofread.checks.csv": as_csv(pd.DataFrame(checks, columns=EXTENT)),
     }
-    sentences = [line for table in tables for line in proofread_sentences(table)]
-    return sentences, write_all(results, texts)
+    return lines, write_all(results, texts)

@@ -1,11 +1,12 @@
-"""The request for a table or figure: reading, repeats, seed, rule, engine and store."""
+"""Which numbers of a table or figure are wanted, from what a user gives, and how to get them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from omtl.compute.store import Store
+from omtl.experiment.config import options
 from omtl.experiment.descriptions import (
     CLOSEST,
     Description,
@@ -14,7 +15,7 @@ from omtl.experiment.descriptions import (
     by_rule,
 )
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
+from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, choose, refuse_unfit
 from omtl.experiment.selection import (
     NO_HINDSIGHT,
     NO_HINDSIGHT_OF,
@@ -23,7 +24,46 @@ from omtl.experiment.selection import (
 )
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.tables import plan
+from omtl.tables.plan import known_name
+from omtl.util import user_folder
 from omtl.util.errors import UserError
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+class ParallelOptions(TypedDict, total=False):
+    """How units are computed.
+
+    ``parallel`` names an option of ``conf/parallel``, by default threads, with ``jobs`` workers, by
+    default one per core; ``address`` is that of a cluster.
+    """
+
+    parallel: str
+    jobs: int | None
+    address: str | None
+
+
+class RequestOptions(ParallelOptions, total=False):
+    """Which numbers are wanted, and how they are computed (`ParallelOptions`).
+
+    ``reading`` is a standard reading or another of the paper, by default the closest one;
+    ``repeats`` the number of the paper's repeats, by default as many as published, or for a table
+    ``"auto"``, as many of these as each verdict needs; ``selection`` a selection rule, by default
+    the table's own. ``one_draw`` shuffles one draw of synthetic data, as the papers do; ``times``
+    replaces the times in ``results/``; ``slow`` includes the cells that take hours; ``search``
+    names a search of large grids, instead of the table's own.
+    """
+
+    reading: str | None
+    repeats: int | Literal["auto"] | None
+    seed: int
+    selection: str | None
+    one_draw: bool
+    times: bool
+    slow: bool
+    search: str | None
+
 
 AUTO: Literal["auto"] = "auto"
 """As many repeats as each verdict needs (`omtl.tables.scoring.play_until_settled`)."""
@@ -137,3 +177,41 @@ class Request:
                 f"figure {description.id}: selection {rule.name} plays several points in turn, and "
                 f"lines are of one; use --selection {wanted}"
             )
+
+
+def request_for(**given: Unpack[RequestOptions]) -> Request:
+    """Return a request for a table or figure.
+
+    Raises
+    ------
+    UserError
+        If there is no such option, or a number is out of range.
+    """
+    user_folder.find()
+    for name in given:
+        choose("option", name, list(RequestOptions.__annotations__))
+    asked: dict[str, Any] = dict(given)
+    how = {name: asked.pop(name) for name in ParallelOptions.__annotations__ if name in asked}
+    for group in ("selection", "search"):
+        if asked.get(group):
+            asked[group] = known_name(group, asked[group], options(group))
+    reading = asked.pop("reading", None) or CLOSEST
+    if "/" not in reading:
+        known = dict.fromkeys(name.rpartition("/")[2] for name in options("reading"))
+        reading = known_name("reading", reading, known)
+    return Request(reading, parallel=parallel_for(**how), **asked)
+
+
+def parallel_for(
+    parallel: str = "threads", jobs: int | None = None, address: str | None = None
+) -> ParallelSpec:
+    """Return a parallel engine.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it takes no address.
+    """
+    given = {"parallel.*.jobs": jobs, "parallel.*.address": address}
+    typed = {key: value for key, value in given.items() if value is not None}
+    return ParallelSpec.named(known_name("parallel", parallel, options("parallel"))).patched(typed)

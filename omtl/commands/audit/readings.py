@@ -55,11 +55,16 @@ OPTIONS = (
 
 def run(table: str, page: bool, placebo_test: bool, **given: Any) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
-    from omtl.api import audits
+    from omtl.api.audits import search_readings
+    from omtl.reproduction.search_readings import write_page
+    from omtl.tables.placebo_test import write_placebo_test
+    from omtl.tables.plan import known_table
 
     if not page and not placebo_test:
-        tell_written(audits.search_readings(table, **given))
+        tell_written(search_readings(table, **given))
         return
     ignored = SEARCHED if placebo_test else (*SEARCHED, SEED)
     refuse_ignored(ignored, given, "--page and --placebo-test search nothing")
-    tell_written(audits.search_pages(table, page, placebo_test, given["seed"]))
+    table = known_table(table)
+    paths = write_page(table) if page else []
+    tell_written(paths + ([write_placebo_test(table, given["seed"])] if placebo_test else []))

@@ -12,8 +12,8 @@ OPTIONS = (option("table", metavar="TABLE", help="the id of a table or figure"),
 
 def run(table: str, **given: Any) -> None:
     """Write the statistics of a table or figure from the store or the kept repeats."""
-    from omtl.api.names import known_id
-    from omtl.api.requests import request_for
     from omtl.evidence.statistics import reproduce_statistics
+    from omtl.tables.plan import known_id
+    from omtl.tables.request import request_for
 
     tell_written(reproduce_statistics(known_id(table), request_for(**given)))

@@ -23,11 +23,11 @@ OPTIONS = (
 
 def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
     """Write the archive."""
-    from omtl.api.requests import request_for
     from omtl.compute.exchange import push
     from omtl.compute.store import Store, cached
     from omtl.tables.cells import planned
     from omtl.tables.play import units_of
+    from omtl.tables.request import request_for
     from omtl.util.screen import plural
 
     units, store = None, Store.default()
