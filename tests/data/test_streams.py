@@ -250,26 +250,26 @@ def test_the_order_is_the_data_set_s(join: str, sizes: list[int]) -> None:
         assert stream.example[tasks.task[stream.example] == k].tolist() == own.tolist()
 
 
+LABEL, TASK = np.array([1, 1, 2, 2, 2, 3, 3, 1, 1, 4, 4, 4]), np.repeat([0, 1], [7, 5])
+
+
 def sampler(rows: list[int] | None = None) -> Sampler:
     """Return a sampler of two tasks with three and two classes of unequal sizes."""
-    label = np.array([1, 1, 2, 2, 2, 3, 3, 1, 1, 4, 4, 4])
-    task = np.repeat([0, 1], [7, 5])
-    return Sampler(label, task, np.arange(12) if rows is None else np.array(rows), ("a", "b"))
+    return Sampler(LABEL, TASK, np.arange(12) if rows is None else np.array(rows), ("a", "b"))
 
 
 def test_triplets_are_of_one_task_and_two_classes() -> None:
     """Two different examples of a class and one of another, the label by a coin."""
-    drawn = sampler()
-    blocks = list(drawn.stream(400.0, "interleaved", np.random.default_rng(0)))
+    blocks = list(sampler().stream(400.0, "interleaved", np.random.default_rng(0)))
     q, first, second, y, task = (np.concatenate(each) for each in zip(*blocks, strict=True))
     assert y.size == 400 * 12
     assert all(each.y.size <= BLOCK for each in blocks)
     for each in (q, first, second):
-        np.testing.assert_array_equal(drawn.task[each], task)
+        np.testing.assert_array_equal(TASK[each], task)
     mate, stranger = np.where(y > 0, first, second), np.where(y > 0, second, first)
-    assert np.all(drawn.label[mate] == drawn.label[q])
+    assert np.all(LABEL[mate] == LABEL[q])
     assert np.all(mate != q)
-    assert np.all(drawn.label[stranger] != drawn.label[q])
+    assert np.all(LABEL[stranger] != LABEL[q])
     assert abs(np.mean(y)) < 0.06
     assert abs(np.mean(task) - 5 / 12) < 0.03
     # Classes come alike often, and so do the examples of one.
