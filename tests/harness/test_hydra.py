@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 
 from omtl.commands._hydra import run_hydra
 from omtl.commands._main import main as omtl
-from omtl.experiment.composition import ComposedRun, composed, values_set_by
+from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.readings import Reading, columns_with
 from omtl.experiment.schema import as_plain
@@ -47,8 +47,12 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
     changed: dict[tuple[str, str], str] = {}
     for dataset in options("dataset"):
         if columns_with(answers.paper, dataset):
-            here = values_set_by(answers.for_dataset(dataset))
-            changed |= {key: dataset for key in here if key[0] != "dataset" or key[1] == dataset}
+            here = answers.for_dataset(dataset)
+            for group in SPECS:
+                for option in [dataset] if group == "dataset" else options(group):
+                    spec = SPECS[group].named(option)
+                    if here(spec) != spec:
+                        changed[group, option] = dataset
     assert changed
     for (group, option), dataset in changed.items():
         words = [f"reading={reading}", *{f"dataset={dataset}", f"{group}={option}"}]
