@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -177,10 +176,6 @@ def write_machine(
 ) -> Path:
     """Write a table's duration, machine and commit to a file that git ignores; return its path.
 
-    They differ between runs. The file says by which run most of the table's units were computed:
-    the last one, or the one that it said before, if that computed the very same units. So a run
-    from the store erases nothing, and records about units of earlier code are dropped.
-
     Parameters
     ----------
     cells : DataFrame
@@ -191,12 +186,6 @@ def write_machine(
         Facts about the last run.
     """
     path = folder / f"{by_reading(stem_of(cells), first_cell(cells).reading)}.{MACHINE}"
-    units = hashlib.sha256("".join(sorted(took)).encode()).hexdigest()
-    runs = [last_run] if last_run["units_computed"] else []
-    with suppress(FileNotFoundError, ValueError):
-        earlier = json.loads(path.read_text(encoding="utf-8"))
-        if earlier.get("units_sha256") == units and earlier["computed_by"]:
-            runs.append(earlier["computed_by"])
     facts = {
         "units": len(took),
         "seconds": round(sum(took.values()), 3),
@@ -204,10 +193,9 @@ def write_machine(
             f"{cell.algorithm} on {cell.dataset}": round(cell.seconds, 3)
             for cell in each_cell(cells)
         },
-        "units_sha256": units,
+        "units_sha256": hashlib.sha256("".join(sorted(took)).encode()).hexdigest(),
         "last_run": last_run,
         "host": host(),
-        "computed_by": max(runs, key=lambda run: run["units_computed"], default=None),
     }
     write_whole(path, as_json(facts, 2) + "\n")
     return path
@@ -287,11 +275,6 @@ class PublishedRun:
         """Our number in each repeat, in full precision, by place."""
         found = csv.DictReader(io.StringIO(self.text("repeats.csv")))
         return {place_of(row): np.array(row["values"].split(), dtype=float) for row in found}
-
-    @property
-    def source(self) -> str:
-        """The path of its CSV for the reader."""
-        return shown_path(self.folder / f"{self.stem}.csv")
 
 
 def runs_of(results: Path, table: str) -> list[PublishedRun]:
@@ -420,4 +403,4 @@ def stored_or_published(
 
 def source_of(run: PublishedRun | None) -> str:
     """Return the name of the numbers' source: the files of a run, or the store."""
-    return "the store" if run is None else run.source
+    return "the store" if run is None else shown_path(run.folder / f"{run.stem}.csv")
