@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,7 @@ def planned_board(
     refuse_unfit("seed", seed, NOT_NEGATIVE)
 
     def listed(group: str, given: str | Sequence[str]) -> tuple[str, ...]:
-        several = [given] if isinstance(given, str) else given
-        return tuple(known_name(group, one, options(group)) for one in several)
+        return tuple(known_name(group, one, options(group)) for one in _several(given))
 
     return BoardPlan(
         board=known_name("board", board, options("board")),
@@ -51,6 +51,11 @@ def planned_board(
         repeats=repeats,
         seed=seed,
     )
+
+
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are given, of which one may be alone."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def board(
@@ -97,8 +102,11 @@ def board(
     >>> omtl.board(["pa", "coml", "arow"], published=True).ranking["algorithm"].tolist()
     ['arow', 'coml', 'pa']
     """
+    if published:  # whose learners may be submitted, and of no config here
+        plan = planned_board(repeats=repeats, seed=seed, board=board)
+        return from_results(replace(plan, learners=_several(learners), data=_several(data)))
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
-    return from_results(plan) if published else make_board(plan, parallel_for(**how))
+    return make_board(plan, parallel_for(**how))
 
 
 def submit(

@@ -196,10 +196,13 @@ def from_results(board: BoardPlan, results: Path | None = None) -> Board:
     found, notes = joined(read_cells(folder / "cells.csv"), entries)
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
-        for name in asked:
-            choose(f"{column} of the board", name, sorted({*found[column].map(_name)}))
-        if asked:
-            tables = [t[t[column].map(_name).isin(asked)] if column in t else t for t in tables]
+        known = {name.casefold(): name for name in sorted({*found[column].map(_name)})}
+        names = [
+            known.get(name.casefold()) or choose(f"{column} of the board", name, [*known.values()])
+            for name in map(str, asked)
+        ]
+        if names:
+            tables = [t[t[column].map(_name).isin(names)] if column in t else t for t in tables]
     found, seconds, data = tables
     ranked, of_order = _ranked(found, board, data)
     return Board(board, found, ranked, seconds, data, [*notes, *of_order])

@@ -55,6 +55,7 @@ from omtl.reproduction.submission import (
     replayed_submission,
 )
 from omtl.util import paths
+from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 from omtl.util.result_files import as_csv
 
@@ -311,6 +312,11 @@ def test_a_board_is_read_where_it_was_written(
     found = from_results(BoardPlan())
     assert {*found.ranking["algorithm"]} == {*SMALL.learners, "one"}
     assert any("a learner of the board has its name" in note for note in found.notes)
+    chosen = boards.board(["ONE", "pa"], SMALL.data[0], published=True)  # no config has "one"
+    assert {*chosen.ranking["algorithm"]} == {"one", "pa"}
+    assert {*chosen.frame["dataset"]} == {SMALL.data[0]}
+    with pytest.raises(UserError, match="no algorithm of the board 'coml'; choose from "):
+        boards.board(["one", "coml"], published=True)
 
 
 ORDERED = ("landmine", "spam", "tdt2", "lifelong_syn1", "random_walk", "opposed_tasks")
