@@ -148,9 +148,7 @@ def test_reproduce_goes_on_where_a_table_fails(
         cells=one, claims=pd.DataFrame({"outcome": [HOLDS]}), outcomes=[HOLDS], is_broken=False
     )
     ids = {"table": ["rom-table1", "aklo-table2"], "figure": ["rom-fig1"]}
-    slow = {
-        "aklo-table2": [{"readings": ["as_written"], "why": "it takes a day"}],
-    }
+    slow = {"aklo-table2": [{"readings": ["as_written"], "why": "it takes a day"}]}
 
     def described(_kind: str, name: str) -> Any:
         return a_table(paper="rom", selection="fixed", too_slow=slow.get(name, []))

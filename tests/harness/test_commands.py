@@ -202,11 +202,6 @@ def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
 
 
-def test_an_exported_draw_is_not_said_to_be_from_files(tmp_path: Path) -> None:
-    ((said, _),) = exports.export(["random_walk"], tmp_path)
-    assert said.endswith("; from a draw with seed 0")
-
-
 def test_names_are_matched_without_regard_to_case(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
