@@ -355,8 +355,6 @@ class ComposedRun:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:
         """Return the run of a config as plain values; raise UserError if one is wrong."""
-        if lacking := [name for name in GROUPS if name not in content]:
-            raise UserError(f"an experiment needs {lacking[0]}; leave ~{lacking[0]} out")
         return typed_mapping(cls, content, "the config")
 
     @staticmethod
