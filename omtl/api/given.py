@@ -151,8 +151,7 @@ def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
         name: list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
         for name, given in grid.items()
     }
-    fixed = {name: one for name, one in algorithm.fixed.items() if name not in values}
-    return replace(algorithm, fixed=fixed, grid={**algorithm.grid, **values})
+    return algorithm.with_values(values)
 
 
 def algorithm_of(given: Any) -> AlgorithmSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -11,7 +12,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Glob, Override
+from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -33,6 +34,7 @@ from omtl.experiment.schema import (
 )
 from omtl.experiment.specs import (
     SPECS,
+    TARGET,
     AlgorithmSpec,
     DataSetSpec,
     NetworkSpec,
@@ -103,39 +105,31 @@ def overrides_in(words: Sequence[str]) -> list[Override]:
 def spelt_out(words: Sequence[str]) -> list[str]:
     """Return a command line with overrides that Hydra accepts, whatever the configs have.
 
-    ``algorithm.NAME=VALUE`` sets the hyper-parameter NAME, whether the config fixes it or searches
-    it; a list of values is a grid for the selection rule. Hydra adds all other values that are set:
-    the specifications refuse what nothing reads. Where no rule is named and the protocol has
-    checkpoints, hyper-parameters are chosen without hindsight.
+    Hydra adds all values that are set: the specifications refuse what nothing reads. Where no rule
+    is named and the protocol has checkpoints, hyper-parameters are chosen without hindsight.
 
     Raises
     ------
     UserError
-        If an override cannot be read or is there twice, or the algorithm has no such
-        hyper-parameter.
+        If an override cannot be read, or sets what another one sets.
     """
     found = {word: override for word in words if "=" in word for override in overrides_in([word])}
-    refuse_twice("the overrides", [found[word].key_or_group for word in words if word in found])
-    named = _named("algorithm", found.values())
-    readings = readings_of(words)
-    spelt: list[str] = []
-    for word in words:
-        if word not in found or not sets_value(found[word]):
-            spelt.append(word)
-            continue
-        group, _, name = found[word].key_or_group.partition(".")
-        if group == "algorithm" and name not in keys_of(AlgorithmSpec).kinds and "." not in name:
-            specs = (AlgorithmSpec.named(one) for one in named)
-            algorithms = [reading(one) for one in specs for reading in readings.values()]
-            spelt += _in_place(found[word], name, algorithms)
-        else:
-            spelt.append(f"++{word.lstrip('+')}")
+    refuse_twice("the overrides", [as_typed(found[word]) for word in words if word in found])
+    spelt = [
+        f"++{word.lstrip('+')}" if word in found and sets_value(found[word]) else word
+        for word in words
+    ]
     chosen = {override.key_or_group for override in found.values()}
     protocols = map(ProtocolSpec.named, _named("protocol", found.values()))
     rules = {PROGRESSIVE.get(protocol.module, "") for protocol in protocols}
     if "selection" not in chosen and len(rules) == 1 and rules != {""}:
         spelt.append(f"selection={rules.pop()}")
     return spelt
+
+
+def as_typed(override: Override) -> str:
+    """Return what an override sets or chooses, by the name that users type: ``algorithm.eta``."""
+    return re.sub(r"^algorithm\.(grid|fixed)\.", "algorithm.", override.key_or_group)
 
 
 def sets_value(override: Override) -> bool:
@@ -207,28 +201,6 @@ def _options_in(override: Override) -> list[str]:
     many = override.is_sweep_override()
     names = list(override.sweep_string_iterator()) if many else [str(override.value())]
     return [choose(group, name, known) for name in names]
-
-
-def _in_place(override: Override, name: str, algorithms: Sequence[AlgorithmSpec]) -> list[str]:
-    """Return the overrides that set a hyper-parameter of algorithms."""
-    places = set()
-    for spec in algorithms:
-        place = next((part for part in ("fixed", "grid") if name in getattr(spec, part)), "")
-        if not place and (known := hyper_parameters(spec)):
-            choose(f"hyper-parameter of algorithm {spec.name}", name, known)
-        places.add(place)
-    if len(places) > 1:
-        names = ", ".join(dict.fromkeys(spec.name for spec in algorithms))
-        raise UserError(
-            f"{override.input_line}: {name} is not in the same place of the configs of "
-            f"{names}; sweep one algorithm and one reading at a time"
-        )
-    (place,) = places
-    typed, value = str(override.input_line).partition("=")[2], override.value()
-    values = value.list if isinstance(value, ChoiceSweep) else [value]
-    if place == "fixed" and any(isinstance(one, list) for one in values):  # to choose from
-        return [f"~algorithm.fixed.{name}", f"++algorithm.grid.{name}={typed}"]
-    return [f"++algorithm.{place or 'fixed'}.{name}={typed}"]
 
 
 ROOT = "read"
@@ -354,8 +326,21 @@ class ComposedRun:
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:
-        """Return the run of a config as plain values; raise UserError if one is wrong."""
-        return typed_mapping(cls, content, "the config")
+        """Return the run of a config as plain values; raise UserError if one is wrong.
+
+        ``algorithm.NAME`` is the hyper-parameter NAME, whether the algorithm fixes or searches it.
+        """
+        known = {TARGET, *keys_of(AlgorithmSpec).kinds}
+        config = content.get("algorithm", {})
+        values = {name: value for name, value in config.items() if name not in known}
+        config = {key: value for key, value in config.items() if key in known}
+        run = typed_mapping(cls, {**content, "algorithm": config}, "the config")
+        algorithm = run.algorithm
+        new = [name for name in values if name not in {**algorithm.fixed, **algorithm.grid}]
+        if new and (names := hyper_parameters(algorithm)):
+            what = f"hyper-parameter of algorithm {algorithm.name}"
+            check_names("the config", (what, new, names))
+        return replace(run, algorithm=algorithm.with_values(values))
 
     @staticmethod
     def of(config: DictConfig) -> ComposedRun:

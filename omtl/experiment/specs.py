@@ -173,6 +173,17 @@ class AlgorithmSpec(Spec):
         fixed = {key: value for key, value in spec.fixed.items() if key not in spec.grid}
         return replace(spec, fixed=fixed)
 
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return it with hyper-parameters by name; of a list of values, one is chosen."""
+        fixed, grid = dict(self.fixed), dict(self.grid)
+        for name, value in values.items():
+            if name in grid or isinstance(value, list):
+                fixed.pop(name, None)
+                grid[name] = value if isinstance(value, list) else [value]
+            else:
+                fixed[name] = value
+        return replace(self, fixed=fixed, grid=grid)
+
     @property
     def is_foreign(self) -> bool:
         """Whether it plays a class of another package."""

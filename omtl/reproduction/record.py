@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import curves_of, seen_by_all
-from omtl.experiment.composition import ComposedRun
+from omtl.experiment.composition import ComposedRun, as_typed, overrides_in
 from omtl.experiment.schema import choose
 from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
@@ -260,10 +259,8 @@ def _numeric(column: pd.Series) -> bool:
 def _typed(overrides: Iterable[str]) -> dict[str, Any]:
     """Return what overrides set, by the name that users type: ``algorithm.eta``."""
     return {
-        re.sub(r"^algorithm\.(grid|fixed)\.", "algorithm.", each.key_or_group): _as_cell(
-            each.value()
-        )
-        for each in OverridesParser.create().parse_overrides(list(overrides))
+        as_typed(each): _as_cell(each.value())
+        for each in overrides_in(list(overrides))
         if not each.is_delete()
     }
 

@@ -14,7 +14,13 @@ from omegaconf import OmegaConf
 
 from omtl.commands._hydra import run_hydra
 from omtl.commands._main import main as omtl
-from omtl.experiment.composition import ComposedRun, composed
+from omtl.experiment.composition import (
+    ComposedRun,
+    composed,
+    note_on_networks,
+    parsed,
+    spelt_out,
+)
 from omtl.experiment.config import load_option, options
 from omtl.experiment.readings import Reading, columns_with
 from omtl.experiment.schema import as_plain
@@ -100,6 +106,22 @@ def test_cfg_job_is_what_runs(
         run_hydra(words)
     assert ran == [composed(words)] == [ComposedRun.read(shown)]
     assert {point["margin"] for point in ran[0].experiment.points} == {0.5}
+
+
+def test_a_hyper_parameter_is_set_where_an_algorithm_has_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """CMTL fixes eta, and GD searches it: one sweep sets both; set twice, it is refused."""
+    specs = {name: AlgorithmSpec.named(name) for name in ("cmtl", "gd")}
+    assert "eta" in specs["cmtl"].fixed
+    assert "eta" in specs["gd"].grid
+    assert note_on_networks(parsed(spelt_out(["algorithm=cmtl,gd", "algorithm.eta=0.5,2"]))) == ""
+    for name in specs:
+        for typed, tried in (("0.5", {0.5}), ("[0.5,2]", {0.5, 2})):
+            run = composed([f"algorithm={name}", f"algorithm.eta={typed}"])
+            assert {point["eta"] for point in run.experiment.points} == tried
+    assert omtl(["run", "algorithm.eta=1", "algorithm.fixed.eta=2"]) == 2
+    assert "'algorithm.eta' is there twice" in capsys.readouterr().err
 
 
 def test_an_answer_is_typed() -> None:
