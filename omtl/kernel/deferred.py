@@ -98,5 +98,5 @@ class CurrentTask(NamedTuple):
 
     def forget(self):
         """Forget the gradients of a task that has ended."""
-        self.G.fill(0.0)
+        self.G[:] = 0.0
         self.n[0] = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, TypeVar
@@ -58,17 +59,14 @@ METHODS: dict[str, list[int]] = {}
 
 
 def _let_method_be_called(name: str, n: int) -> None:
-    def found(self: Any) -> Callable:
+    def call(self: Any, *rest: Any) -> Callable:
         form: Any = getattr(getattr(self, "instance_class", None), name, None)
         if form is None:
             raise TypingError(f"Unknown attribute '{name}' of type {self}")
-        return _bare(form)
+        return _bare(form.choose(self, *rest) if hasattr(form, "choose") else form)
 
-    def call(self: Any, *_: Any) -> Callable:
-        return found(self)
-
-    def call_any(self: Any, *_: Any) -> Callable:
-        form = inlined(found(self))
+    def call_any(self: Any, *rest: Any) -> Callable:
+        form = inlined(call(self, *rest))
         return lambda self, *rest: form(self, *rest)
 
     # Numba looks for a field first, then for a method of tuples, then for one of these types. It
@@ -102,6 +100,7 @@ def chosen(function: Function, choose: Callable[..., Callable]) -> Function:
         Called with numba's types of the arguments; returns the function to compile.
     """
     overload(function, jit_options=PARTS, strict=False)(lambda *kinds: _bare(choose(*kinds)))
+    function.choose = choose  # type: ignore[attr-defined]
     return function
 
 
@@ -127,13 +126,16 @@ def by_rows(dense: Callable, sparse: Callable) -> Callable[[Function], Function]
 
 
 def forms(dense: Callable, sparse: Callable) -> Any:
-    """Return a function that calls one of two, depending on the kind of rows, compiled or not."""
+    """Return a function that calls one of two, depending on the kind of rows, compiled or not.
 
+    It may be a method: compiled code calls the chosen function itself, as one fewer to compile.
+    """
+
+    @wraps(dense)
     def call(*arguments: Any) -> Any:
         kinds = [type(getattr(each, "rows", each)) for each in arguments]
         return (dense if DenseRows in kinds else sparse)(*arguments)
 
-    call.__doc__ = dense.__doc__
     return by_rows(dense, sparse)(call)
 
 

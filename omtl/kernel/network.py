@@ -111,7 +111,7 @@ class Network(NamedTuple):
             for s in range(self.settled.size):
                 for k in range(n):
                     self.W.vectors[s * n + k, f] *= self.scale[k]
-        self.scale.fill(1.0)
+        self.scale[:] = 1.0
 
     def slot_product(self, i, s):
         """Return the product of a node's slot with the last row."""

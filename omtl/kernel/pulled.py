@@ -45,10 +45,6 @@ def _sparse_add_to_common(state, mu, a, x):
     state.W.add_all(x)
 
 
-_pull = forms(_dense_pull, _sparse_pull)
-_add_to_common = forms(_dense_add_to_common, _sparse_add_to_common)
-
-
 class Pulled(NamedTuple):
     """A common vector w and each task's own, u^k = pull[k] · w + scale[k] · own[k].
 
@@ -74,10 +70,8 @@ class Pulled(NamedTuple):
         own = self.scale[k] * products[k]
         return own if self.pull[k] == 0.0 else own + self.pull[k] * products[m]
 
-    def pull_and_add(self, k, mu, a, x):
-        """Set u^k to μ w + (1−μ) u^k plus `a` times `x`."""
-        _pull(self, k, mu, a, x)
+    pull_and_add = forms(_dense_pull, _sparse_pull)
+    """Set u^k to μ w + (1−μ) u^k plus `a` times `x`: ``pull_and_add(k, mu, a, x)``."""
 
-    def add_to_common(self, mu, a, x):
-        """Add `a` times `x` to w, and keep all u^k unchanged."""
-        _add_to_common(self, mu, a, x)
+    add_to_common = forms(_dense_add_to_common, _sparse_add_to_common)
+    """Add `a` times `x` to w, and keep all u^k unchanged: ``add_to_common(mu, a, x)``."""

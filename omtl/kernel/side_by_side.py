@@ -44,9 +44,6 @@ def _sparse_steps(W, x, n, slots):
     axpy_columns(W.vectors.T, x, n, slots, W.steps)
 
 
-_dots, _add = forms(_dense_dots, _sparse_dots), forms(_dense_steps, _sparse_steps)
-
-
 class SideBySide(NamedTuple):
     """Vectors w_k, one per task or more, of shape (n, n_features).
 
@@ -63,13 +60,11 @@ class SideBySide(NamedTuple):
         vectors = zero_vectors(n, shape.n_features, shape.sparse)
         return cls(vectors, np.zeros(n), np.zeros(n))
 
-    def dot_slots(self, x, n, slots):
-        """Write the products of `x` with some slots of n vectors."""
-        _dots(self, x, n, slots)
+    dot_slots = forms(_dense_dots, _sparse_dots)
+    """Write the products of `x` with some slots of n vectors: ``dot_slots(x, n, slots)``."""
 
-    def add_slots(self, x, n, slots):
-        """Add `x`, scaled by `steps`, to some slots of n vectors."""
-        _add(self, x, n, slots)
+    add_slots = forms(_dense_steps, _sparse_steps)
+    """Add `x`, scaled by `steps`, to some slots of n vectors: ``add_slots(x, n, slots)``."""
 
     def dot_own(self, x):
         """Return the product of `x` with its task's vector."""

@@ -123,7 +123,7 @@ class Bank(NamedTuple):
         """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
         norm = math.sqrt(max(0.0, self.square[k]))
         if norm <= threshold:
-            self.vectors[k].fill(0.0)
+            self.vectors[k][:] = 0.0
             self.scale[k] = 1.0
             self.square[k] = self.unseen[k] = self.error[k] = 0.0
             return

@@ -185,7 +185,7 @@ class Relations(NamedTuple):
 
     def find_related(self, i, k, by_row):
         """Fill `passed_on` with Σ_l a_il (B̂_l)_{j,k} for all tasks j, or (B̂_l)_{k,j} by row."""
-        self.passed_on.fill(0.0)
+        self.passed_on[:] = 0.0
         for node in range(self.net.mixing.shape[0]):
             a, B_hat = self.net.mixing[i, node], self.believed[node]
             if a != 0.0:

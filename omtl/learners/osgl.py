@@ -86,7 +86,7 @@ class OSGL(NamedTuple):
             if y != 0.0:
                 tau = self.C * power(state.loss[k], self.r - 1.0)
                 axpy(tau * y, x, state.w[k])
-        state.loss.fill(0.0)
+        state.loss[:] = 0.0
 
 
 @rules_of(OSGL)
@@ -127,4 +127,4 @@ class OSGLImplicit(NamedTuple):
             if y != 0.0:
                 tau = state.loss[k] / (state.square_norm[k] + mu)
                 axpy(tau * y, x, state.w[k])
-        state.loss.fill(0.0)
+        state.loss[:] = 0.0

@@ -59,7 +59,7 @@ class Attentions(NamedTuple):
 
     def find_losses(self, rows):
         """Find ℓ_kj, the losses of all tasks' weights on the examples of the round."""
-        self.loss.fill(0.0)
+        self.loss[:] = 0.0
         for j in range(self.steps.size):
             y, x = self.given.of_task(j, rows)
             if y != 0.0:
@@ -166,7 +166,7 @@ class OSMTLExponential(NamedTuple):
                 for k in range(label.size):
                     W.steps[k] = state.taken[k, j]
                 W.add_all(x)
-        learns.fill(False)
+        learns[:] = False
 
     def attend(self, state: Attentions, k: int) -> None:
         """Multiply p_kj by exp(−C (1 − α) ℓ_kj / λ), and normalise (eq. 11)."""
