@@ -85,7 +85,6 @@ class Bank(NamedTuple):
 
         In O(1) if w_k is zero and stays zero.
         """
-        k = np.uint32(k)
         if not self.stays_zero(k, a, x, by):
             self.add(k, a, x)
             self.follow_norm(k, a, x)
@@ -121,6 +120,7 @@ class Bank(NamedTuple):
 
     def cut_norm(self, k, threshold):
         """Set w_k to max(0, 1 − threshold / ‖w_k‖) w_k."""
+        k = np.uint32(k)
         norm = math.sqrt(max(0.0, self.square[k]))
         if norm <= threshold:
             self.vectors[k][:] = 0.0
