@@ -126,17 +126,19 @@ def by_rows(dense: Callable, sparse: Callable) -> Callable[[Function], Function]
 
 
 def forms(dense: Callable, sparse: Callable) -> Any:
-    """Return a function that calls one of two, depending on the kind of rows, compiled or not.
+    """Return a function that calls one of two, depending on the kind of rows, compiled or not."""
 
-    It may be a method: compiled code calls the chosen function itself, as one fewer to compile.
-    """
-
-    @wraps(dense)
     def call(*arguments: Any) -> Any:
         kinds = [type(getattr(each, "rows", each)) for each in arguments]
         return (dense if DenseRows in kinds else sparse)(*arguments)
 
+    call.__doc__ = dense.__doc__
     return by_rows(dense, sparse)(call)
+
+
+def in_forms(dense: Callable, sparse: Callable) -> Callable[[Callable], Any]:
+    """Return a decorator that gives a method without a body the `forms` for two kinds of rows."""
+    return lambda described: wraps(described)(forms(dense, sparse))
 
 
 def method(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import forms
+from omtl.kernel.inlining import in_forms
 from omtl.kernel.products import axpy, rescale
 from omtl.kernel.rules import Shape
 from omtl.kernel.side_by_side import SideBySide
@@ -70,8 +70,10 @@ class Pulled(NamedTuple):
         own = self.scale[k] * products[k]
         return own if self.pull[k] == 0.0 else own + self.pull[k] * products[m]
 
-    pull_and_add = forms(_dense_pull, _sparse_pull)
-    """Set u^k to μ w + (1−μ) u^k plus `a` times `x`: ``pull_and_add(k, mu, a, x)``."""
+    @in_forms(_dense_pull, _sparse_pull)
+    def pull_and_add(self, k, mu, a, x):
+        """Set u^k to μ w + (1−μ) u^k plus `a` times `x`."""
 
-    add_to_common = forms(_dense_add_to_common, _sparse_add_to_common)
-    """Add `a` times `x` to w, and keep all u^k unchanged: ``add_to_common(mu, a, x)``."""
+    @in_forms(_dense_add_to_common, _sparse_add_to_common)
+    def add_to_common(self, mu, a, x):
+        """Add `a` times `x` to w, and keep all u^k unchanged."""

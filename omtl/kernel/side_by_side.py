@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.kernel.inlining import forms
+from omtl.kernel.inlining import in_forms
 from omtl.kernel.lanes import axpy_columns, dot_columns
 from omtl.kernel.products import dense_axpys, dense_row_dots
 from omtl.kernel.rules import Shape
@@ -60,11 +60,13 @@ class SideBySide(NamedTuple):
         vectors = zero_vectors(n, shape.n_features, shape.sparse)
         return cls(vectors, np.zeros(n), np.zeros(n))
 
-    dot_slots = forms(_dense_dots, _sparse_dots)
-    """Write the products of `x` with some slots of n vectors: ``dot_slots(x, n, slots)``."""
+    @in_forms(_dense_dots, _sparse_dots)
+    def dot_slots(self, x, n, slots):
+        """Write the products of `x` with some slots of n vectors."""
 
-    add_slots = forms(_dense_steps, _sparse_steps)
-    """Add `x`, scaled by `steps`, to some slots of n vectors: ``add_slots(x, n, slots)``."""
+    @in_forms(_dense_steps, _sparse_steps)
+    def add_slots(self, x, n, slots):
+        """Add `x`, scaled by `steps`, to some slots of n vectors."""
 
     def dot_own(self, x):
         """Return the product of `x` with its task's vector."""
