@@ -211,19 +211,21 @@ def uneven_scales(
     The scale of a feature is the root mean square of its values other than 0.
     """
     if isinstance(X, sparse.csr_array):
-        count, total = np.bincount(X.indices, minlength=X.shape[1]), X.multiply(X).sum(axis=0)
+        values = X.data[X.data != 0.0]
+        used, column = np.unique(X.indices[X.data != 0.0], return_inverse=True)  # of perhaps 10^8
+        count, total = np.bincount(column), np.bincount(column, values**2)
     else:
-        count, total = np.count_nonzero(X, axis=0), (X * X).sum(axis=0)
-    scale = np.sqrt(np.asarray(total).ravel() / np.maximum(count, 1))
-    used = np.flatnonzero(scale)
+        used = np.flatnonzero(X.any(axis=0))
+        count, total = np.count_nonzero(X, axis=0)[used], (X * X).sum(axis=0)[used]
     if not used.size:
         return
-    least, most = used[scale[used].argmin()], used[scale[used].argmax()]
+    scale = np.sqrt(total / count)
+    least, most = scale.argmin(), scale.argmax()
     if scale[most] > UNEVEN * scale[least]:
         yield (
-            f"the feature {features[most]!r} is about {scale[most]:.3g} in size and "
-            f"{features[least]!r} about {scale[least]:.3g}; most learners then ignore the smaller "
-            "ones: set normalise to standard or minmax"
+            f"the feature {features[used[most]]!r} is about {scale[most]:.3g} in size and "
+            f"{features[used[least]]!r} about {scale[least]:.3g}; most learners then ignore the "
+            "smaller ones: set normalise to standard or minmax"
         )
 
 
