@@ -8,6 +8,7 @@ import json
 import platform
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -18,13 +19,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from omtl.util.errors import WriteError
+from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole
 from omtl.util.paths import private_cache
 from omtl.util.providers import added_module, is_ours, module_file
 from omtl.util.user_folder import calls_begun, own_folder
 
 _PARSING = threading.Lock()
+
+_BEGUN = time.time()
 
 _IMPORTED: dict[str, str] = {}  # the version of each of the user's modules when it was imported
 
@@ -87,6 +90,8 @@ def code_of(module: str) -> Code:
     ------
     SyntaxError
         If it is not valid Python.
+    UserError
+        If a module of the package was edited after it was imported: its file is not what runs.
     """
     return _code_of(module, own_folder(), 0 if is_ours(module) else calls_begun())
 
@@ -136,6 +141,8 @@ def _code_of(module: str, folder: Path | None, calls: int) -> Code:  # noqa: ARG
             others.add(name.partition(".")[0])
             continue
         seen.add(name)
+        if is_ours(name) and name in sys.modules and path.stat().st_mtime > _BEGUN:
+            raise UserError(f"{path} was edited after this program began; start the program again")
         package = name if path.stem == "__init__" else name.rpartition(".")[0]
         text = path.read_text(encoding="utf-8")
         parsed_as = "\n".join((platform.python_version(), package, text))

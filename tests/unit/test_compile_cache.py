@@ -62,6 +62,19 @@ with ThreadPoolExecutor() as pool:
 """
 """Plays a learner on dense and on sparse rows, in threads."""
 
+EDITED = """
+import sys
+from pathlib import Path
+
+file = Path(sys.modules["omtl.learners.gradient"].__file__)
+file.write_text(file.read_text())
+try:
+    play(GradientDescent(1.0), examples_of(tasks), stream, Shape(2, 4, np.eye(1)))
+except Exception as fault:
+    print(fault)
+"""
+"""Plays a learner whose file was written after it was imported."""
+
 FOREIGN = b"cos\nsystem\n(S'touch foreign'\ntR."
 """Code that would run if it were read as compiled code."""
 
@@ -143,6 +156,14 @@ def test_an_edit_of_any_layer_is_compiled(tmp_path: Path) -> None:
     )
     np.testing.assert_array_equal(updates, 2 * before)
     np.testing.assert_allclose(w, -6.0 * was)
+
+
+def test_code_that_is_edited_once_it_is_imported_is_not_kept(tmp_path: Path) -> None:
+    """What runs is not what the file says: later programs would play what it was before."""
+    checkout = Checkout(tmp_path)
+    said = checkout.play(PLAYED.partition("trace, state")[0] + EDITED)
+    assert "gradient.py was edited after this program began; start the program again" in said
+    assert checkout.files() == {}
 
 
 def test_what_threads_and_processes_compile_at_once_is_kept(tmp_path: Path) -> None:
