@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from environments import ended, environment, python
+from environments import environment, python
 
 from omtl.commands import _main
 from omtl.commands._main import main
@@ -46,14 +47,11 @@ def assert_known(line: str) -> None:
         variables = {word.partition("=")[0] for word in rest if "=" in word}
         assert all(f"$({name})" in MAKEFILE for name in variables)
     elif Path(program).name == "omtl":
-        if "|" in rest:
-            rest = rest[: rest.index("|")]
-        if ">" in rest:
-            rest = rest[: rest.index(">")]
-        if rest[0] == "--completion":  # which prints and ends
-            assert rest[1] in _main.SHELLS
-            return
-        _main.parse_options(rest)
+        alone = list(takewhile(lambda word: word not in ("|", ">"), rest))
+        if alone[0] == "--completion":  # which prints and ends
+            assert alone[1] in _main.SHELLS
+        else:
+            _main.parse_options(alone)
     else:
         assert Path(program).name in ("pip", "python", "git", "cd", "dask", "sbatch"), line
 
@@ -75,17 +73,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_contents() -> None:
     """The contents of the documentation name each page once."""
-
-    def names(part: object) -> list[str]:
-        if isinstance(part, str):
-            return [part]
-        parts = part.values() if isinstance(part, dict) else part
-        return [name for each in parts for name in names(each)]  # type: ignore[union-attr]
-
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
-    pages = [name for name in names(yaml.safe_load(text)) if not name.startswith("results/")]
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     there = [path.relative_to(ROOT / "docs").as_posix() for path in PAGES[1:]]
-    assert sorted(pages) == sorted(there)
+    assert sorted(re.findall(r"\S+\.md$", contents, re.MULTILINE)) == sorted(there)
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -102,18 +92,16 @@ def test_the_learner_of_the_third_door_runs() -> None:
     assert np.mean(given["predicted"] == given["y"]) > 0.8
 
 
-def test_the_readme_is_short_and_counts_as_the_results_do() -> None:
+def test_the_readme_counts_as_the_results_do() -> None:
     """Numbers within 10% under three readings, floor and ceiling."""
-    words = README.split()
-    assert len(words) <= 700
     agreement = ROOT / "results" / "reproduced" / "dom-table1.agreement.csv"
     found = pd.read_csv(agreement).set_index("reading")
     within, one = found["within"], found.loc["as_published"]
-    assert (
-        f"Of the {one['cells']} numbers of DOM's Table 1, {within['as_written']} are within 10% as "
-        f"written, {within['blind']} blind, {within['as_published']} as published; a placebo has "
-        f"{one['floor']:.0f}, a perfect reading {one['ceiling']:.0f}"
-    ) in " ".join(words)
+    counts = [*within[["as_written", "blind", "as_published"]]]
+    counts += [round(one["floor"]), round(one["ceiling"])]
+    text = " ".join(README.split())
+    (said,) = re.findall(rf"Of the {one['cells']} numbers of DOM's Table 1(, [^.]*)", text)
+    assert re.findall(r"\d+\b(?!%)", said) == [str(count) for count in counts]
 
 
 def test_the_output_shown_is_that_of_the_command(
@@ -160,12 +148,6 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(runs) == 3 and runs["error"].notna().all()
     assert names["beside"].frame["algorithm"].nunique() == 4
     assert names["model"].score(names["X"], names["y"], names["task"]) > 0.7
-
-
-def test_no_file_names_a_package_index() -> None:
-    """Which one is used is the business of whoever installs."""
-    hosts = "py" + "pi[.]org|python" + "hosted[.]org|mcr[.]micro" + "soft[.]com"
-    assert ended("git", "grep", "-lE", hosts, status=1).stdout == ""
 
 
 PROGRAMS = {"omtl": ["-m", "omtl"], "python": []}

@@ -104,6 +104,12 @@ def test_locks_have_hashes_and_no_address(path: Path) -> None:
     assert not re.search(r"://|^--(extra-)?index-url|^--find-links", path.read_text("utf-8"), re.M)
 
 
+def test_no_file_names_a_package_index() -> None:
+    """Which one is used is the business of whoever installs."""
+    hosts = "py" + "pi[.]org|python" + "hosted[.]org|mcr[.]micro" + "soft[.]com"
+    environments.ended("git", "grep", "-lE", hosts, status=1)
+
+
 def test_what_is_asked_for_is_locked() -> None:
     """Every requirement of the package and its extras is in the lock of its extra."""
     locks = {"engines": "engines", "tables": "tables", "river": "test", "dev": "test"}
