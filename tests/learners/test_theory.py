@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from learner_cases import random_tasks
+from learner_cases import Case, random_tasks
 from profiles import thorough
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import adjacency, metropolis_weights, mixing_matrix
-from omtl.data.streams import Stream, Tasks, rounds
-from omtl.kernel.play import play
-from omtl.kernel.rules import Shape
+from omtl.data.streams import Tasks, rounds
 from omtl.learners.dom import DOM1
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.reference import Steps
-from omtl.reference import osmtl as oracle
-from omtl.reference.transcriptions import rounds_of
+from omtl.reference.transcriptions import transcription_of
 from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import comparators, dom, osmtl
 
@@ -125,30 +120,49 @@ def test_lemma_1(mixing: np.ndarray) -> None:
 # The regret
 
 
-class Losses(NamedTuple):
-    """Cumulative losses of a plain DOM-I: those suffered, and those of the uncombined vectors."""
+def random_case(seed: int, mixing: np.ndarray, n: int, d: int, noise: float) -> Case:
+    """Return tasks of linear labels, some flipped, of unequal sizes, one for each node."""
+    rng = np.random.default_rng(seed)
+    m = mixing.shape[0]
+    tasks = random_tasks(rng, m, n, d, noise)
+    return Case(tasks, rounds(tasks, rng, rng, m, n_checkpoints=tasks.y.size), mixing)
 
-    suffered: np.ndarray
-    uncombined: np.ndarray
+
+def largest_norm(tasks: Tasks) -> float:
+    """Return the largest norm of an example."""
+    return float(np.linalg.norm(tasks.X, axis=1).max())
 
 
-def plain_dom1(tasks: Tasks, stream: Stream, mixing: np.ndarray, eta: float, b: float) -> Losses:
-    """Play algorithm 1 as it is written, round by round."""
+def suffered(learner: Any, case: Case) -> np.ndarray:
+    """Return the losses that a learner suffers, by its reference, shape (n_rounds, n_tasks)."""
+    tasks, stream = case.tasks, case.stream
+    steps = transcription_of(learner)(learner, case.given, case.shape)
+    scores = np.array([step.score for step in steps])
+    losses = np.zeros((case.shape.n_rounds, case.shape.n_tasks))
+    t = np.repeat(np.arange(case.shape.n_rounds), np.diff(stream.start))
+    y, task = tasks.y[stream.example], tasks.task[stream.example]
+    losses[t, task] = np.maximum(0.0, 1.0 - y * scores)
+    return losses
+
+
+def losses_of_dom1(case: Case, eta: float, b: float) -> tuple[np.ndarray, np.ndarray]:
+    """Play algorithm 1 as it is written; return the rounds' losses of combined vectors and not."""
+    tasks, stream, mixing = case
     m = mixing.shape[0]
     inverse = inverse_relation(m, b)
     u = np.zeros((m, m, tasks.X.shape[1]))
-    totals = np.zeros((stream.start.size - 1, 2))
+    losses = np.zeros((2, stream.start.size - 1))
     for t in range(stream.start.size - 1):
         v = np.tensordot(mixing, u, axes=1)
         after = v.copy()
         for e in range(stream.start[t], stream.start[t + 1]):
             i, node = stream.example[e], stream.node[e]
             k, y, x = tasks.task[i], tasks.y[i], tasks.X[i]
-            totals[t] += [max(0.0, 1.0 - y * (w[node, k] @ x)) for w in (v, u)]
+            losses[:, t] += [max(0.0, 1.0 - y * (w[node, k] @ x)) for w in (v, u)]
             if y * (v[node, k] @ x) < 1.0:
                 after[node] += eta * y * inverse[:, [k]] * x
         u = after
-    return Losses(*totals.cumsum(axis=0).T)
+    return losses[0], losses[1]
 
 
 @THOROUGH
@@ -164,31 +178,25 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
 
     For every comparator: the best in hindsight, shorter ones, none at all, and random ones.
     """
-    rng = np.random.default_rng(seed)
+    case = random_case(seed, mixing, 12, 4, noise)
+    tasks, stream, _ = case
     m = mixing.shape[0]
-    tasks = random_tasks(rng, m, 12, 4, noise)
-    stream = rounds(tasks, rng, rng, n_nodes=m)
-    lost = plain_dom1(tasks, stream, mixing, eta, b)
-    examples = examples_of(tasks)
-    gradient = dom.gradient_bound(math.sqrt(examples.square_norm.max()), b, m)
-    problem = dom.Problem(m, gradient)
-    trace, _ = play(DOM1(eta, b), examples, stream, Shape(m, 4, mixing), compiled=False)
-    np.testing.assert_allclose(trace.checkpoint_loss, lost.suffered, rtol=1e-9, atol=1e-9)
+    combined, uncombined = losses_of_dom1(case, eta, b)
+    by_round = suffered(DOM1(eta, b), case).sum(axis=1)
+    np.testing.assert_allclose(combined, by_round, rtol=1e-9, atol=1e-9)
+    problem = dom.Problem(m, dom.gradient_bound(largest_norm(tasks), b, m))
     fixed_weights = [comparators.best_weights(tasks, ridge) for ridge in (1e-6, 0.1, 10.0)]
-    fixed_weights += [np.zeros((m, 4)), rng.standard_normal((m, 4))]
+    fixed_weights += [np.zeros((m, 4)), np.random.default_rng(seed).standard_normal((m, 4))]
     for U in fixed_weights:
         fixed = comparators.at_checkpoints(comparators.losses_under(tasks, U), stream)
-
-        def bound(delta: float, U: np.ndarray = U) -> np.ndarray:
-            norm = dom.square_norm_B(U, b)
-            return dom.theorem4_bound(
-                stream.checkpoint, problem, square_norm=norm, eta=eta, delta=delta
-            )
-
-        exact = dom.exact_delta(mixing)
-        assert np.all(lost.suffered - fixed <= bound(0.0) * SLACK)
-        assert np.all(lost.uncombined - fixed <= bound(exact) * SLACK)
-        assert np.all(bound(exact) <= bound(dom.delta_of(dom.lemma1(mixing), m)) * SLACK)
+        known: dict[str, float] = {"square_norm": dom.square_norm_B(U, b), "eta": eta}
+        of_combined, exact, printed = (
+            dom.theorem4_bound(stream.checkpoint, problem, delta=delta, **known)
+            for delta in (0.0, dom.exact_delta(mixing), dom.delta_of(dom.lemma1(mixing), m))
+        )
+        assert np.all(combined.cumsum() - fixed <= of_combined * SLACK)
+        assert np.all(uncombined.cumsum() - fixed <= exact * SLACK)
+        assert np.all(exact <= printed * SLACK)
 
 
 # The comparator
@@ -237,31 +245,14 @@ CERTAINLY = thorough(60)
 ROUNDING = 1e-9
 
 
-def random_stream(seed: int, m: int, n: int, d: int, noise: float) -> tuple[Tasks, Stream]:
-    """Return tasks of linear labels, some flipped, of unequal sizes, and their rounds."""
-    rng = np.random.default_rng(seed)
-    tasks = random_tasks(rng, m, n, d, noise)
-    return tasks, rounds(tasks, rng, rng, n_checkpoints=tasks.y.size)
-
-
-def suffered(steps: Steps, tasks: Tasks, stream: Stream) -> np.ndarray:
-    """Return each round's loss of each task's own weights, shape (n_rounds, n_tasks)."""
-    scores = np.array([step.score for step in steps])
-    t = np.repeat(np.arange(stream.start.size - 1), np.diff(stream.start))
-    losses = np.zeros((stream.start.size - 1, len(tasks.names)))
-    y, task = tasks.y[stream.example], tasks.task[stream.example]
-    losses[t, task] = np.maximum(0.0, 1.0 - y * scores)
-    return losses
-
-
-def bound_of(tasks: Tasks, stream: Stream, U: np.ndarray, C: float, alpha: float) -> np.ndarray:
+def bound_of(case: Case, U: np.ndarray, C: float, alpha: float) -> np.ndarray:
     """Return theorem 1's bound after each round, shape (n_tasks, n_rounds)."""
     return osmtl.theorem1_bound(
-        np.arange(1, stream.start.size),
-        osmtl.fixed_weights(tasks, stream, U),
+        np.arange(1, case.stream.start.size),
+        osmtl.fixed_weights(case.tasks, case.stream, U),
         C=C,
         alpha=alpha,
-        largest_norm=float(np.linalg.norm(tasks.X, axis=1).max()),
+        largest_norm=largest_norm(case.tasks),
     )
 
 
@@ -290,37 +281,30 @@ def test_theorem_1_bounds_each_tasks_regret(
     threshold: bool,
 ) -> None:
     """After each round, against the best weights in hindsight, none, and random ones."""
-    tasks, stream = random_stream(seed, m, n, 3, noise)
-    given_all, shape = rounds_of(tasks, stream), Shape(m, 3, np.eye(m))
-    more: tuple[Any, ...] = (C, alpha, lam, 1.0, any_task)
-    steps = (
-        oracle.osmtl_t(OSMTLThreshold(*more), given_all, shape)
-        if threshold
-        else oracle.osmtl_e(OSMTLExponential(*more), given_all, shape)
-    )
-    losses = suffered(steps, tasks, stream)
-    rng = np.random.default_rng(seed)
-    best = comparators.best_weights(tasks, 1e-3)
-    for U in (best, np.zeros((m, 3)), 3.0 * rng.standard_normal((m, 3))):
-        regret = np.cumsum(losses - osmtl.fixed_weights(tasks, stream, U).own, axis=0).T
-        assert np.all(regret <= bound_of(tasks, stream, U, C, alpha) + ROUNDING)
+    case = random_case(seed, np.eye(m), n, 3, noise)
+    kind = OSMTLThreshold if threshold else OSMTLExponential
+    losses = suffered(kind(C, alpha, lam, 1.0, any_task), case)
+    best = comparators.best_weights(case.tasks, 1e-3)
+    random = 3.0 * np.random.default_rng(seed).standard_normal((m, 3))
+    for U in (best, np.zeros((m, 3)), random):
+        fixed = osmtl.fixed_weights(case.tasks, case.stream, U)
+        regret = np.cumsum(losses - fixed.own, axis=0).T
+        assert np.all(regret <= bound_of(case, U, C, alpha) + ROUNDING)
 
 
 @CERTAINLY
 @given(seed=st.integers(0, 10_000), m=st.integers(1, 5), n=st.integers(1, 40))
 def test_corollary_2_is_theorem_1_at_its_rates(seed: int, m: int, n: int) -> None:
     """No less, by the slack of (1 + √T)² ≤ 4 T; and its rates are those of the learner."""
-    tasks, stream = random_stream(seed, m, n, 3, 0.2)
-    T = stream.start.size - 1
+    case = random_case(seed, mixing_matrix(m), n, 3, 0.2)
+    T = case.shape.n_rounds
     U = np.random.default_rng(seed).standard_normal((m, 3))
     C, alpha = osmtl.corollary2_rates(T)
-    state = OSMTLExponential(1.0, 1.0, 1.0, by_horizon=True).new_state(
-        Shape(m, 3, mixing_matrix(m), n_rounds=T)
-    )
+    state = OSMTLExponential(1.0, 1.0, 1.0, by_horizon=True).new_state(case.shape)
     np.testing.assert_allclose(state.rates, [C, alpha])
-    R = float(np.linalg.norm(tasks.X, axis=1).max())
-    corollary = osmtl.corollary2_bound(T, osmtl.fixed_weights(tasks, stream, U), R)
-    theorem = bound_of(tasks, stream, U, C, alpha)[:, -1]
+    R = largest_norm(case.tasks)
+    corollary = osmtl.corollary2_bound(T, osmtl.fixed_weights(case.tasks, case.stream, U), R)
+    theorem = bound_of(case, U, C, alpha)[:, -1]
     assert np.all(theorem <= corollary * (1.0 + ROUNDING))
     slack = R**2 * (2.0 * math.sqrt(T) - (1.0 + math.sqrt(T)) ** 2 / (2.0 * math.sqrt(T)))
     np.testing.assert_allclose(corollary - theorem, slack, rtol=1e-6, atol=1e-9)
@@ -331,15 +315,14 @@ def test_learning_from_mistakes_only_breaks_the_printed_theorem() -> None:
     the learner of algorithm 2 on the same rounds stays below the bound."""
     T = 400
     tasks = Tasks(np.ones((T, 1)), np.ones(T), np.zeros(T, dtype=np.int64), ("a",))
-    stream = rounds(tasks, np.random.default_rng(0), np.random.default_rng(0), n_checkpoints=T)
+    rng = np.random.default_rng(0)
+    case = Case(tasks, rounds(tasks, rng, rng, n_checkpoints=T), np.eye(1))
     C, alpha = osmtl.corollary2_rates(T)
-    U = np.ones((1, 1))
-    bound = bound_of(tasks, stream, U, C, alpha)[0, -1]
-    regrets = {}
-    for margin in (0.0, 1.0):
-        learner = OSMTLExponential(C, alpha, lam=1.0, margin=margin)
-        steps = oracle.osmtl_e(learner, rounds_of(tasks, stream), Shape(1, 1, np.eye(1)))
-        regrets[margin] = suffered(steps, tasks, stream).sum()
+    bound = bound_of(case, np.ones((1, 1)), C, alpha)[0, -1]
+    regrets = {
+        margin: suffered(OSMTLExponential(C, alpha, lam=1.0, margin=margin), case).sum()
+        for margin in (0.0, 1.0)
+    }
     assert regrets[0.0] == pytest.approx(1.0 + (T - 1) * (1.0 - C))
     assert regrets[0.0] > 10.0 * bound
     assert regrets[1.0] <= bound
