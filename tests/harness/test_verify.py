@@ -48,38 +48,27 @@ def two_rows(selection: str | None = None, one_draw: bool = True) -> pd.DataFram
     return with_columns(cells, [{"experiment": one.of_one_draw()} for one in cells["experiment"]])
 
 
-def only(cells: pd.DataFrame, points: list[int]) -> pd.DataFrame:
-    """Return cells with some points of their grids."""
-    return with_columns(cells, [{"experiment": one.only(points)} for one in cells["experiment"]])
-
-
 @pytest.fixture
-def every_table(monkeypatch: pytest.MonkeyPatch) -> Callable[[pd.DataFrame], None]:
-    """Let every table have the cells that are given."""
+def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pd.DataFrame]:
+    """Return a function that plays cells, which every table then has, and writes their files."""
 
-    def let(cells: pd.DataFrame) -> None:
+    def publish(cells: pd.DataFrame, stem: str = "dom-table1") -> pd.DataFrame:
         monkeypatch.setattr(replay, "planned", lambda _name, _request: cells)
+        played = scored(cells, filled_store(cells, tmp_path / "store"))
+        folder = tmp_path / "results" / "reproduced"
+        write_rows(folder / f"{stem}.csv", as_rows(played))
+        raw_repeats(played).to_csv(folder / f"{stem}.as_written.repeats.csv", index=False)
+        meta = {"seed": 0, "repeats": 3, "cpu": host.cpu_name()}
+        (folder / f"{stem}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
+        return played
 
-    let(two_rows())
-    return let
-
-
-def publish(cells: pd.DataFrame, results: Path) -> None:
-    """Write the files of a table that a stranger has."""
-    selection = cells["selection"].iat[0]
-    name = "dom-table1" if selection == "oracle" else f"dom-table1.{selection}"
-    folder = results / "reproduced"
-    write_rows(folder / f"{name}.csv", as_rows(cells))
-    raw_repeats(cells).to_csv(folder / f"{name}.as_written.repeats.csv", index=False)
-    meta = {"seed": 0, "repeats": 3, "cpu": host.cpu_name()}
-    (folder / f"{name}.as_written.meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    return publish
 
 
 @pytest.fixture
-def results(every_table: Callable[[pd.DataFrame], None], tmp_path: Path) -> Path:
+def results(publish: Callable[..., pd.DataFrame], tmp_path: Path) -> Path:
     """Return a folder of results with a table of two rows with grids, all repeats on one draw."""
-    every_table(two_rows())
-    publish(scored(two_rows(), filled_store(two_rows(), tmp_path / "store")), tmp_path / "results")
+    publish(two_rows())
     return tmp_path / "results"
 
 
@@ -87,10 +76,8 @@ def tamper(results: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Change the kept repeats."""
     path = results / "reproduced" / "dom-table1.as_written.repeats.csv"
     rows = pd.read_csv(path)
-    rows["values"] = [
-        " ".join(map(repr, change(np.array(values.split(), dtype=float)).tolist()))
-        for values in rows["values"]
-    ]
+    numbers = [change(np.array(values.split(), dtype=float)) for values in rows["values"]]
+    rows["values"] = [" ".join(map(repr, each.tolist())) for each in numbers]
     rows.to_csv(path, index=False)
 
 
@@ -105,14 +92,14 @@ def test_cells_are_drawn_by_the_seed(results: Path) -> None:
         draw_cells(results, ["rom-table1"], 1, 0)
 
 
-@pytest.mark.parametrize("name", ["serial", "threads", "processes"])
-def test_the_same_numbers(name: str, results: Path) -> None:
-    """The chosen point in each repeat, without a store, whoever plays it."""
-    parallel = replace(ParallelSpec.named(name), jobs=2)
+def test_the_same_numbers_of_the_same_data(results: Path) -> None:
+    """The chosen point in each repeat, without a store; other data differ whatever the number."""
     for run, row in draw_cells(results, DOM, 2, 0):
-        done = check_cell(run, row, 0, parallel)
-        assert (done.result, done.detail) == (SAME, "")
-        assert (done.units, done.points) == (3, 1)
+        done = check_cell(run, row, 0, replace(ParallelSpec.named("threads"), jobs=2))
+        assert (done.result, done.detail, done.units, done.points) == (SAME, "", 3, 1)
+    done = check_cell(run, {**row, "data_sha256": "0" * 64}, 0)
+    assert done.result == DIFFERENT
+    assert "repeat 0: other data" in done.detail
 
 
 @pytest.mark.parametrize(
@@ -123,7 +110,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     large: int,
     selection: str,
     own_draws: bool,
-    every_table: Callable[[pd.DataFrame], None],
+    publish: Callable[..., pd.DataFrame],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -133,9 +120,7 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
     """
     monkeypatch.setattr(replay, "LARGE", large)
     table = two_rows(selection, one_draw=not own_draws)
-    every_table(table)
-    was = scored(table, filled_store(table, tmp_path / "store"))
-    publish(was, tmp_path / "results")
+    was = publish(table, "dom-table1" if selection == "oracle" else f"dom-table1.{selection}")
     [run] = runs_of(tmp_path / "results", "dom-table1")
     now = with_results(table, run)
     same = [*QUANTITIES, "ours_mean", "ours_std", "verdict", "params"]
@@ -150,25 +135,20 @@ def test_what_is_chosen_for_each_repeat_is_chosen_again(
 
 
 def test_points_that_a_search_left_are_read_from_its_record(
-    every_table: Callable[[pd.DataFrame], None], tmp_path: Path
+    publish: Callable[..., pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a rule that chooses for each repeat; without the record there is nothing to play."""
-    left, table = [1, 3], two_rows("prefix")
-    part = only(table, left)
-    publish(scored(part, filled_store(part, tmp_path / "store")), tmp_path)
+    table, results = two_rows("prefix"), tmp_path / "results"
+    left = [{"experiment": one.only([1, 3])} for one in table["experiment"]]
+    publish(with_columns(table, left), "dom-table1.prefix")
     halving = replace(SearchSpec.named("halving"), from_points=2)
-    every_table(with_columns(table, [{"search": halving}] * len(table)))
-    run, row = draw_cells(tmp_path, DOM, 1, 0)[0]
+    searched = with_columns(table, [{"search": halving}] * len(table))
+    monkeypatch.setattr(replay, "planned", lambda _name, _request: searched)
+    [(run, row)] = draw_cells(results, DOM, 1, 0)
     assert check_cell(run, row, 0).result == NOT_COMPARABLE
-    record = pd.DataFrame(
-        [
-            (row["dataset"], row["algorithm"], "as_written", points)
-            for points in ("", " ".join(map(str, left)))
-        ],
-        columns=["dataset", "algorithm", "reading", "points"],
-    )
-    (tmp_path / "search").mkdir()
-    record.to_csv(tmp_path / "search" / "dom-table1.prefix.points.csv", index=False)
+    place = {name: row[name] for name in ("dataset", "algorithm", "reading")}
+    record = pd.DataFrame([{**place, "points": points} for points in ("", "1 3")])
+    write_rows(results / "search" / "dom-table1.prefix.points.csv", record)
     done = check_cell(run, row, 0)
     assert (done.result, done.points) == (SAME, 2)
 
@@ -193,14 +173,6 @@ def test_a_tampered_number_is_found(
     assert done.result == result
     assert done.detail.startswith("repeat 0: ")
     assert f"made on {cpu or host.cpu_name()}" in done.detail
-
-
-def test_other_data_are_told(results: Path) -> None:
-    """Whatever the number is."""
-    run, row = draw_cells(results, DOM, 1, 0)[0]
-    done = check_cell(run, {**row, "data_sha256": "0" * 64}, 0)
-    assert done.result == DIFFERENT
-    assert "repeat 0: other data" in done.detail
 
 
 def test_the_command_signs_off(
@@ -240,26 +212,20 @@ def test_records_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
     ]
 
 
-CELL = dict.fromkeys(PLACE, "x") | {"table": "dom-table1"}
-ALIKE = Replay("x", SAME, row=CELL, units=5, points=2)
-NEARLY = Replay("x", CLOSE, "repeat 3", CELL)
-UNLIKE = Replay("x", DIFFERENT, "repeat 3", CELL | {"table": "rom-table1"})
-LACKING = Replay("x", NOT_COMPARABLE, "no data", CELL)
-
-
 @pytest.mark.parametrize(
-    ("checks", "counts", "result"),
+    ("kinds", "counts", "result"),
     [
-        ([ALIKE, ALIKE], "2 0 0 0", "reproduced"),
-        ([ALIKE, NEARLY, LACKING], "1 1 0 1", "reproduced"),
-        ([ALIKE, UNLIKE], "1 0 1 0", "differs"),
-        ([UNLIKE, NEARLY], "0 1 1 0", "differs"),
+        ([SAME, SAME], "2 0 0 0", "reproduced"),
+        ([SAME, CLOSE, NOT_COMPARABLE], "1 1 0 1", "reproduced"),
+        ([SAME, DIFFERENT], "1 0 1 0", "differs"),
     ],
 )
 def test_a_signature_counts_what_became_of_the_cells(
-    checks: list[Replay], counts: str, result: str
+    kinds: list[str], counts: str, result: str
 ) -> None:
-    [line] = signature(checks, " A. Name ", seed=7).to_dict("records")
+    """And names their tables, each once."""
+    replays = [Replay("x", kind, row=dict.fromkeys(PLACE, f"of {kind}")) for kind in kinds]
+    [line] = signature(replays, " A. Name ", seed=7).to_dict("records")
     assert (line["name"], line["seed"], line["result"]) == ("A. Name", "7", result)
     assert " ".join(line[kind] for kind in RESULTS_OF) == counts
-    assert line["cells"].split() == list(dict.fromkeys(one.row["table"] for one in checks))
+    assert line["cells"] == " ".join(f"of {kind}" for kind in dict.fromkeys(kinds))
