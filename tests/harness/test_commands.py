@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -39,7 +40,7 @@ from omtl.tables.play import units_of
 from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.util import paths, user_folder
+from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.status import WRONG_USE
 
@@ -202,22 +203,9 @@ def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
 
 
-def test_names_are_matched_without_regard_to_case(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of what is exported and tested, too; a wrong one is told which figures there are."""
-    ((said, paths),) = exports.export(["DOM-Table1"], tmp_path)
-    assert said.startswith("dom-table1: ")
-    assert tmp_path / "dom-table1.csv" in paths
-    assert main(["export", "Random_Walk", "--reading", "as_written"]) == 2
-    assert "a data set is exported as its config has it" in capsys.readouterr().err
-    assert main(["audit", "statistics", "DOM-Table7"]) == 2
-    assert "dom-fig2" in capsys.readouterr().err
-
-
 def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
-    """And says what brings it, as the extra `tables` is no part of the first installation."""
-    words = ["export", "dom-table1", "--to", str(tmp_path)]
+    """And says which extra brings it; the name of the table is matched in any case."""
+    words = ["export", "DOM-Table1", "--to", str(tmp_path)]
     code = "import sys; sys.modules['pyarrow'] = None; from omtl.commands._main import main; "
     code += f"sys.exit(main({words!r}))"
     done = python("-c", code)
@@ -259,8 +247,7 @@ def test_a_current_folder_that_is_gone(
     folder.mkdir()
     monkeypatch.chdir(folder)
     folder.rmdir()
-    assert paths._current() == Path()
-    assert _main.main(["list", "tables"]) == WRONG_USE
+    assert main(["list", "tables"]) == WRONG_USE
     assert capsys.readouterr().err == (
         "omtl: the current folder no longer exists; change to another one\n"
     )
@@ -298,9 +285,8 @@ def test_papers_tables_fit(table: str, store: Store) -> None:
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("words", [["list"], ["doctor"], ["list", "algorithms"]])
-def test_commands_tables_fit(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    main(words)
-    shown = capsys.readouterr().out
+def test_commands_tables_fit(words: list[str], told) -> None:
+    shown = told(*words)
     assert widest(shown) <= 80
     assert " \n" not in shown  # in a pipe, lines would have hundreds of blanks
 
@@ -329,21 +315,12 @@ def test_without_a_terminal_a_line_comes_now_and_then(
     ]
 
 
-def test_a_dry_run_computes_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: Store
-) -> None:
-    """It tells how many units, and how long where something like it was run."""
-    monkeypatch.setattr("omtl.compute.store.Store.default", lambda: store)
+def test_a_dry_run_computes_nothing(told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how many units there are, and how long they take where similar ones are stored."""
     monkeypatch.setenv("OMTL_DRY_RUN", "1")  # put back afterwards
-    assert main(["table", "dom-table1", "--repeats", "2", "--dry-run"]) == 0
-    shown = capsys.readouterr().out
-    assert "units, " in shown
-    assert "of them to compute" in shown
-    cell = ["--cell", "PA on Synthetic", "--repeats", "3", "--dry-run"]
-    assert main(["table", "dom-table1", *cell]) == 0
-    assert capsys.readouterr().out.startswith("dom-table1: 6 units, ")
-    assert DryRunPlan(4, 4, None, 2).summary().endswith("because no similar units are stored yet")
-    assert DryRunPlan(4, 2, 60.0, 2).summary() == "4 units, 2 of them to compute: about 60 seconds"
-    assert DryRunPlan(4, 0, None, 2).summary() == "4 units, 0 of them to compute"
+    cell = ("--cell", "PA on Synthetic", "--repeats", "3", "--dry-run")
+    assert told("table", "dom-table1", *cell).startswith("dom-table1: 6 units, 6 of them to")
+    said = [DryRunPlan(4, *rest, 2).summary() for rest in ((4, None), (2, 60.0), (0, None))]
+    assert [re.findall(r"\d+", one) for one in said] == [["4", "4"], ["4", "2", "60"], ["4", "0"]]
     plans = [DryRunPlan(4, 3, known, 2) for known in (60.0, None, 20.0)]
     assert astuple(DryRunPlan.of_all(plans)) == (12, 9, 40.0, 2)

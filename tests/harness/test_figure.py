@@ -12,7 +12,7 @@ from described import FIGURES, a_line, a_panel, golden_figure
 from golden_files import assert_as_golden
 from miniature import AS_WRITTEN, SERIAL, a_rule, small
 
-from omtl.api.figures import measured_figure, planned_figure
+from omtl.api.figures import measured_figure
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.playing import compute
@@ -27,7 +27,6 @@ from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
 from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
-from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
 
 READING = AS_WRITTEN
@@ -96,12 +95,6 @@ def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_
         assert tmp_path / name in drawn.write(tmp_path)
 
 
-def test_a_rule_of_which_no_line_can_be_drawn_is_refused_before_anything_is_played() -> None:
-    """It plays several points of a grid in turn."""
-    with pytest.raises(UserError, match="plays several points in turn"):
-        planned_figure("dom-fig2", Request(selection="progressive"))
-
-
 @pytest.mark.usefixtures("golden")
 def test_missing_data(store: Store) -> None:
     """A panel says what it misses and why; the lines and panels that can be drawn are."""
@@ -158,11 +151,7 @@ def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
         assert [point["lam"] for point in line.experiment.points] == [best["ITOL"]]
 
 
-def test_band_and_limits() -> None:
-    """A line is mean and sample deviation; early points do not decide the range of y."""
-    line = axes.line_of("x", [1, 2], np.array([[1.0, 2.0], [3.0, 2.0]]))
-    np.testing.assert_allclose(line.mean, [2.0, 2.0])
-    np.testing.assert_allclose(line.std, [np.sqrt(2.0), 0.0], rtol=1e-5)
+def test_early_points_do_not_decide_the_range_of_y() -> None:
     n = 10 * drawing.FIRST_SHOWN
     falling = Curve("f", np.arange(n), np.r_[99.0, np.linspace(20, 10, n - 1)], np.zeros(n), 1)
     low, high = drawing.limits_of([Axes("x", (falling,))])

@@ -11,12 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from miniature import SERIAL, small
-from rich.console import Console
 from small_tables import BASELINES, filled_store, small_table
 
 from omtl.api import tables
 from omtl.api.comparisons import Comparison, panel_letters
-from omtl.commands._main import main
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
@@ -26,14 +24,13 @@ from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables import published_results
 from omtl.tables.cells import as_rows, planned
-from omtl.tables.layout import GROUP_OF_OURS, counts, latex, lay_out, layout_markdown, show
+from omtl.tables.layout import counts
 from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import OURS
 from omtl.util.host import host
-from omtl.util.result_files import fold, unfold
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +41,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
-    """ShownPanel and written under their own verdict, and in no count, rank or delta."""
+    """They are written under their own verdict, and in no count, rank or delta."""
     ours = cells[cells["kind"] == OURS]
     assert len(ours) == len(BASELINES)
     assert set(ours["verdict"]) == {OURS}
@@ -55,15 +52,6 @@ def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
     ranking = rank(pd.concat([cells, cells.assign(dataset="Other")]), "error")
     assert ranking is not None
     assert not set(ranking.ranks) & set(ours["algorithm"])
-    layout = lay_out(cells, [])
-    labels = [line.label for line in layout.lines]
-    assert labels[-len(ours) - 1] == GROUP_OF_OURS
-    assert labels.count(GROUP_OF_OURS) == 1
-    console = Console(record=True, width=200)
-    show(layout, console)
-    for text in (layout_markdown(layout), latex(layout), console.export_text()):
-        assert GROUP_OF_OURS in text
-        assert "Majority" in text
 
 
 @pytest.fixture
@@ -142,16 +130,6 @@ def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> No
     assert run.machine["last_run"]["units_computed"] == 0
 
 
-def test_rows_are_folded_and_unfolded() -> None:
-    """Neighbours alone are one row; what is empty stays empty."""
-    rows = [("a", "1", "2"), ("a", "2", ""), ("b", "", "3"), ("a", "9", "9")]
-    frame = pd.DataFrame(rows, columns=["label", "x", "y"])
-    folded = fold(frame, ("x", "y"))
-    assert folded["x"].tolist() == ["1 2", "", "9"]
-    assert folded["y"].tolist() == ["2 ", "3", "9"]
-    assert unfold(folded.to_dict("records"), ("x", "y")) == frame.to_dict("records")
-
-
 WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
 
 
@@ -165,26 +143,18 @@ def compared(dataset: str, **means: float) -> pd.DataFrame:
     return judge_learners(rows, METRICS["error"]).assign(dataset=dataset)
 
 
-ROWS = pd.concat(
-    [
+def test_ranks_wins_ties_and_losses() -> None:
+    """Ranks are by the means on each data set; within 5% is a tie, whatever the significance."""
+    rows = [
         compared("One", mine=10.0, near=10.1, far=20.0),
         compared("Two", mine=10.0, near=9.9, far=5.0),
         compared("Three", mine=10.0, near=30.0, far=30.5),
     ]
-)
-
-
-def test_wins_ties_and_losses_are_by_practical_equivalence() -> None:
-    """Within 5% is a tie, whatever a test of significance says."""
-    counts = Comparison(ROWS, {}).ranks.set_index("algorithm")[["win", "tie", "loss", "undecided"]]
-    assert counts.loc["near"].tolist() == [1, 2, 0, 0]
-    assert counts.loc["far"].tolist() == [2, 0, 1, 0]
-
-
-def test_ranks() -> None:
-    """By the means on each data set; the best average first."""
-    ranks = Comparison(ROWS, {}).ranks.set_index("algorithm")["average_rank"].round(3)
-    assert list(ranks.items()) == [("mine", 1.667), ("near", 2.0), ("far", 2.333)]
+    ranks = Comparison(pd.concat(rows), {}).ranks.set_index("algorithm")
+    assert ranks["average_rank"].round(3).to_dict() == {"mine": 1.667, "near": 2.0, "far": 2.333}
+    assert ranks["average_rank"].is_monotonic_increasing
+    counts = ranks[["win", "tie", "loss", "undecided"]]
+    assert counts.loc[["near", "far"]].to_numpy().tolist() == [[1, 2, 0, 0], [2, 0, 1, 0]]
 
 
 def test_panels_have_letters() -> None:
@@ -192,17 +162,13 @@ def test_panels_have_letters() -> None:
     assert [panel_letters(number) for number in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
 
 
-def test_by_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_by_the_command_line(tmp_path: Path, told, monkeypatch: pytest.MonkeyPatch) -> None:
     """One table over the data sets, and a folder with all that a paper needs."""
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
     small = [f"dataset.options.{name}={n}" for name, n in (("n_examples", 40), ("n_features", 8))]
     words = ["compare", "algorithm=pa", "dataset=random_walk,outlier_walk_small", *small]
     words += ["repeats=2", "--against", "pm,majority", "--to", str(tmp_path / "paper")]
-    assert main(words) == 0
-    out = capsys.readouterr().out
+    out = told(*words)
     assert "win/tie/loss" in out
     assert max(map(len, out.partition("win, tie")[0].splitlines())) <= 80
     written = {path.name for path in (tmp_path / "paper").iterdir()}
