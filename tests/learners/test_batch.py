@@ -82,11 +82,9 @@ def test_smooth_hinge() -> None:
 def test_minimisers_are_certified(seed: int) -> None:
     """By the norm of the gradient; what is given is not changed."""
     given_here = hinge_problem(seed)
-    copies = given_here.signed.copy(), given_here.c.copy()
-    W = minimisers(*given_here)
-    assert np.all(given_here.gaps(W) <= CERTIFIED)
-    for one, other in zip(given_here, copies, strict=False):
-        np.testing.assert_array_equal(one, other)
+    for array in (given_here.signed, given_here.c):
+        array.flags.writeable = False
+    assert np.all(given_here.gaps(minimisers(*given_here)) <= CERTIFIED)
 
 
 def test_many_or_sparse_features_have_the_same_minimisers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,11 +185,10 @@ LEARNERS = [
 def test_sparse_rows_are_the_same_rows(learner: Any) -> None:
     """And a second fit has the same bits; nothing that was given is changed."""
     tasks = problem(4)
-    copies = [tasks.X.copy(), tasks.y.copy(), tasks.task.copy()]
+    for array in (tasks.X, tasks.y, tasks.task):
+        array.flags.writeable = False
     one, two = fit(learner, tasks), fit(learner, tasks)
     for a, b in zip(one, two, strict=True):
-        np.testing.assert_array_equal(a, b)
-    for a, b in zip((tasks.X, tasks.y, tasks.task), copies, strict=True):
         np.testing.assert_array_equal(a, b)
     thin = Tasks(sparse.csr_array(tasks.X), tasks.y, tasks.task, tasks.names)
     other = fit(learner, thin)

@@ -59,11 +59,6 @@ def mistakes(learner: Any, case: Case) -> np.ndarray:
     return plain
 
 
-def in_columns(case: Case, order: np.ndarray) -> Case:
-    """Return the case with its features in another order, in which products are then summed."""
-    return case.with_rows(np.ascontiguousarray(case.tasks.X[:, order]))
-
-
 FREE_OF_SCALE = {
     "perceptron": lambda step: Perceptron(step),
     "pooled perceptron": lambda step: Perceptron(step, pooled=True),
@@ -102,7 +97,7 @@ def test_neither_layout_nor_order_of_summation_changes_a_mistake(learner: Any) -
         expected = mistakes(learner, case)
         rng = np.random.default_rng(seed)
         for order in (np.arange(12)[::-1], rng.permutation(12), rng.permutation(12)):
-            other = in_columns(case, order)
+            other = case.with_rows(np.ascontiguousarray(case.tasks.X[:, order]))
             np.testing.assert_array_equal(mistakes(learner, other), expected)
             np.testing.assert_array_equal(mistakes(learner, other.sparse), expected)
 
@@ -131,12 +126,14 @@ def test_what_a_score_of_zero_predicts(compiled: bool) -> None:
     """With labels turned round, zero as +1 costs what zero as −1 did."""
     case = integers(labels="random")
     turned = case.with_labels(-case.tasks.y)
+
+    def course(of: Case, zero: str) -> np.ndarray:
+        how = {"compiled": compiled, "zero": ZERO_SCORES[zero]}
+        trace, _ = play(Perceptron(0.1), examples_of(of.tasks), of.stream, of.shape, **how)
+        return trace.checkpoint_by_task
+
     for one, other in (("positive", "negative"), ("negative", "positive"), ("mistake", "mistake")):
-        found, expected = (
-            play(Perceptron(0.1), examples_of(of.tasks), of.stream, of.shape, compiled, zero=zero)
-            for of, zero in ((case, ZERO_SCORES[one]), (turned, ZERO_SCORES[other]))
-        )
-        np.testing.assert_array_equal(found[0].checkpoint_by_task, expected[0].checkpoint_by_task)
+        np.testing.assert_array_equal(course(case, one), course(turned, other))
 
 
 def test_zero_scores_are_of_the_protocol() -> None:

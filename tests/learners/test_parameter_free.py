@@ -55,14 +55,14 @@ def test_errors_are_those_of_the_authors_program(known: dict[str, Any]) -> None:
     part = HeldOutPart(
         examples, stream, Shape(T, D, mixing_matrix(T), n_examples=(N,) * T), held_out
     )
-    found = measure_errors(learner, part)
+    found = measure_errors(learner, part, compiled=False)
     means = found["checkpoint_absolute"] / stream.checkpoint
     np.testing.assert_allclose(means, known["means"], rtol=1e-9)
     assert found["test_absolute"].mean() == pytest.approx(known["test"], rel=1e-9)
     np.testing.assert_allclose(found["absolute"].sum(), found["checkpoint_absolute"][-1])
-    slow = measure_errors(learner, part, compiled=False)
-    for name, array in found.items():
-        np.testing.assert_allclose(slow[name], array, rtol=1e-9)
+    if isinstance(learner, ParameterFree):  # one form to compile is enough
+        for name, array in measure_errors(learner, part).items():
+            np.testing.assert_allclose(array, found[name], rtol=1e-9)
 
 
 TRACE = json.loads((GOLDEN / "peers.json").read_text("utf-8"))
@@ -110,10 +110,8 @@ def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zer
     for what in ("asked", "peers"):
         counts = [*getattr(asking, what), int(getattr(state, what).sum())]
         assert counts[-1] == trace[what]
-        assert (
-            hashlib.sha256(bytes(np.diff(counts).tolist())).hexdigest()
-            == (trace[f"sha256_of_{what}"])
-        )
+        digest = hashlib.sha256(bytes(np.diff(counts).tolist())).hexdigest()
+        assert digest == trace[f"sha256_of_{what}"]
     assert state.wrong.tolist() == trace["wrong"]
     final = state.tau @ state.w if name == "HUMBLE" else state.w
     np.testing.assert_allclose(np.linalg.norm(final, axis=1), trace["norms"], rtol=1e-8)
@@ -142,18 +140,16 @@ ADMM = json.loads((GOLDEN / "admm.json").read_text("utf-8"))
 def test_c_admm_is_its_authors_program(of: dict[str, list]) -> None:
     """The same predictions in each round, and the same weights at the end."""
     n_tasks, n_rounds, n_features = 4, 40, 6
+    every = range(n_tasks)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_tasks, n_rounds, n_features))
     rng.normal(size=(n_tasks, n_rounds))
     truth = rng.normal(size=n_features)
     y = np.where(X @ truth + rng.normal(size=(n_tasks, n_rounds)) > 0, 1.0, -1.0)
     shape = Shape(n_tasks, n_features, np.eye(n_tasks))
-    probes = [[GivenExample(row, 1.0, k, 0) for row in np.eye(n_features)] for k in range(n_tasks)]
-    rounds = [
-        [GivenExample(X[k, t], y[k, t], k, 0) for k in range(n_tasks)] for t in range(n_rounds)
-    ]
-    last = [example for of_task in probes for example in of_task]
-    scores = [step.score for step in cadmm(CADMM(*of["args"]), [*rounds, last], shape)]
+    rounds = [[GivenExample(X[k, t], y[k, t], k, 0) for k in every] for t in range(n_rounds)]
+    probes = [GivenExample(row, 1.0, k, 0) for k in every for row in np.eye(n_features)]
+    scores = [step.score for step in cadmm(CADMM(*of["args"]), [*rounds, probes], shape)]
     predicted = np.where(np.reshape(scores[: n_tasks * n_rounds], (n_rounds, -1)) >= 0, 1.0, -1.0)
     assert (predicted != y.T).sum(axis=0).tolist() == of["mistakes"]
     weights = np.reshape(scores[n_tasks * n_rounds :], (n_tasks, n_features))

@@ -199,6 +199,13 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
         assert np.all(exact <= printed * SLACK)
 
 
+def test_theorem_4_is_the_regret_for_one_example() -> None:
+    """Where x = 1 and η = 1, u = 0 loses 1 and u = 1 nothing: no smaller bound would hold."""
+    problem = dom.Problem(1, dom.gradient_bound(1.0, 0.0, 1))
+    bound = dom.theorem4_bound(1, problem, square_norm=1.0, eta=1.0, delta=0.0)
+    assert bound == pytest.approx(1.0)
+
+
 # The comparator
 
 
@@ -288,6 +295,7 @@ def test_theorem_1_bounds_each_tasks_regret(
     random = 3.0 * np.random.default_rng(seed).standard_normal((m, 3))
     for U in (best, np.zeros((m, 3)), random):
         fixed = osmtl.fixed_weights(case.tasks, case.stream, U)
+        assert m > 1 or not fixed.others.any()
         regret = np.cumsum(losses - fixed.own, axis=0).T
         assert np.all(regret <= bound_of(case, U, C, alpha) + ROUNDING)
 
