@@ -16,14 +16,14 @@ def full(n_nodes: int) -> np.ndarray:
     return np.ones((n_nodes, n_nodes)) - np.eye(n_nodes)
 
 
-def path(n_nodes: int) -> np.ndarray:
+def _path(n_nodes: int) -> np.ndarray:
     """Return the adjacency of a path."""
     return np.eye(n_nodes, k=1) + np.eye(n_nodes, k=-1)
 
 
 def ring(n_nodes: int) -> np.ndarray:
     """Return the adjacency of a ring."""
-    near = path(n_nodes)
+    near = _path(n_nodes)
     if n_nodes > 1:
         near[0, -1] = near[-1, 0] = 1.0
     return near
@@ -33,7 +33,7 @@ def grid(n_nodes: int) -> np.ndarray:
     """Return the adjacency of a rectangular grid, as square as the number of nodes allows."""
     rows = next(k for k in range(int(n_nodes**0.5), 0, -1) if n_nodes % k == 0)
     columns = n_nodes // rows
-    return np.kron(path(rows), np.eye(columns)) + np.kron(np.eye(rows), path(columns))
+    return np.kron(_path(rows), np.eye(columns)) + np.kron(np.eye(rows), _path(columns))
 
 
 TOPOLOGIES = {"full": full, "ring": ring, "grid": grid}

@@ -1,7 +1,7 @@
 """YAML files as typed objects: each is read once, and checked where it is read.
 
 A type is a dataclass, ``Literal``, ``tuple[X, ...]``, ``Mapping[str, X]``, a union, ``str``,
-``int``, ``float``, ``bool``, ``None`` or ``Any``; ``Annotated[X, check]`` has a range too. Fields
+``int``, ``float``, ``bool``, ``None`` or ``Any``; ``Annotated[X, range]`` has a range too. Fields
 without a default are needed; a field whose metadata has `REST` takes all keys that are not fields.
 """
 
@@ -48,22 +48,22 @@ PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
 UNIONS = (Union, UnionType)
 
 
-class Check(NamedTuple):
-    """A check of a value, with its description."""
+class Range(NamedTuple):
+    """The values that fit, and what they are called."""
 
     fits: Callable[[Any], bool]
     words: str
 
 
-POSITIVE = Check(lambda n: type(n) is int and n > 0, "a positive whole number")
-NOT_NEGATIVE = Check(lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
-SHARE = Check(lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
+POSITIVE = Range(lambda n: type(n) is int and n > 0, "a positive whole number")
+NOT_NEGATIVE = Range(lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
+SHARE = Range(lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
 
 
-def refuse_unfit(name: str, value: Any, check: Check) -> None:
-    """Refuse a value that does not pass a check; raise UserError."""
-    if not check.fits(value):
-        raise UserError(f"{name}={value!r} must be {check.words}")
+def refuse_unfit(name: str, value: Any, within: Range) -> None:
+    """Refuse a value outside a range; raise UserError."""
+    if not within.fits(value):
+        raise UserError(f"{name}={value!r} must be {within.words}")
 
 
 def as_plain(value: Any) -> Any:
@@ -234,10 +234,10 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
     if get_origin(kind) is Annotated:
-        plain, check = more
+        plain, within = more
         found = typed(plain, value, where, key)
-        if not check.fits(found):
-            raise UserError(f"{where}: {key}={value!r} must be {check.words}")
+        if not within.fits(found):
+            raise UserError(f"{where}: {key}={value!r} must be {within.words}")
         return found
     if is_dataclass(kind):
         return kind.read(value) if hasattr(kind, "read") else typed_mapping(kind, value, where)

@@ -17,7 +17,7 @@ from omtl.experiment.schema import (
     POSITIVE,
     REST,
     SHARE,
-    Check,
+    Range,
     as_plain,
     read_file,
     refuse_other_name,
@@ -34,12 +34,12 @@ TARGET = "_target_"
 FOREIGN = "omtl.learners.foreign.Foreign"
 """The learner that plays such a class."""
 
-TASKS = Check(
+TASKS = Range(
     lambda tasks: all(task > 0 for task in tasks) and not repeated(tasks),
     "different numbers of tasks, from 1",
 )
-JOBS = Check(lambda n: n > 0 or n == -1, "a positive number, or -1 for all cores")
-LIMIT = Check(lambda limit: 0 < limit < 2**40, "a positive number, or null")
+JOBS = Range(lambda n: n > 0 or n == -1, "a positive number, or -1 for all cores")
+LIMIT = Range(lambda limit: 0 < limit < 2**40, "a positive number, or null")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,10 +264,10 @@ class ProtocolSpec(Spec):
     draw: Literal["once", "each_repeat"]
     settings: Mapping[str, Any] = field(default_factory=dict, metadata=REST)
 
-    RANGES: ClassVar[Mapping[str, Check]] = {
+    RANGES: ClassVar[Mapping[str, Range]] = {
         "checkpoints": POSITIVE,
         "n_train": POSITIVE,
-        "folds": Check(
+        "folds": Range(
             lambda n: type(n) is int and n >= 0 and n != 1,
             "0, or a whole number from 2 on",
         ),
@@ -276,9 +276,9 @@ class ProtocolSpec(Spec):
 
     def __post_init__(self) -> None:
         """Refuse settings out of range."""
-        for name, check in self.RANGES.items():
+        for name, within in self.RANGES.items():
             if name in self.settings:
-                refuse_unfit(name, self.settings[name], check)
+                refuse_unfit(name, self.settings[name], within)
 
     @property
     def share(self) -> float:
