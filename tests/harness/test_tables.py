@@ -124,10 +124,11 @@ def test_what_depends_on_the_clock_is_kept_apart(here: Path, store: Store) -> No
     assert [len(run.meta["configs"][group]) for group in ("algorithm", "dataset")] == [2, 1]
     assert run.experiments["PM on Synthetic"]["algorithm"]["name"] == "pm"
     assert run.machine["host"] == json.loads(json.dumps(host()))
-    assert run.machine["last_run"]["units_computed"] == 4
+    assert run.machine["computed_by"]["units_computed"] == 4
     assert run.machine["seconds"] > 0.0
     made(here, store)  # from the store
     assert run.machine["last_run"]["units_computed"] == 0
+    assert run.machine["computed_by"]["units_computed"] == 4
 
 
 WIGGLE = 1.0 + 0.001 * np.array([-1.0, 0.5, 1.0, -0.5])
