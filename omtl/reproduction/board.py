@@ -21,10 +21,10 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
-from omtl.experiment.schema import choose
 from omtl.experiment.specs import ParallelSpec
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.cells import as_text
+from omtl.tables.plan import known_name
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
@@ -196,11 +196,8 @@ def from_results(board: BoardPlan, results: Path | None = None) -> Board:
     found, notes = joined(read_cells(folder / "cells.csv"), entries)
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
-        known = {name.casefold(): name for name in sorted({*found[column].map(_name)})}
-        names = [
-            known.get(name.casefold()) or choose(f"{column} of the board", name, [*known.values()])
-            for name in map(str, asked)
-        ]
+        known = sorted({*found[column].map(_name)})
+        names = [known_name(f"{column} of the board", name, known) for name in asked]
         if names:
             tables = [t[t[column].map(_name).isin(names)] if column in t else t for t in tables]
     found, seconds, data = tables
