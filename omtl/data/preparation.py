@@ -187,10 +187,11 @@ def in_order(
     if not source.scale and _bytes_of(tasks.X) * order.size > LARGE * tasks.y.size:
         examples = Examples(rows_of(tasks.X, copy=False), tasks.y, tasks.task, source.square_norm)
     else:
-        X, square_norm = tasks.X[order], source.square_norm[order]
         if source.scale:
             X = scaled_in_order(source, order, order.size if n_learnt is None else n_learnt)
             square_norm = square_norms(X)
+        else:
+            X, square_norm = tasks.X[order], source.square_norm[order]
         examples = Examples(rows_of(X, copy=False), tasks.y[order], tasks.task[order], square_norm)
         stream = stream._replace(example=np.arange(order.size))
     if not source.square_norm.flags.writeable:
