@@ -21,6 +21,9 @@ from omtl.util.screen import plural
 NAMING = (str, bytes, bool, int, float, Decimal, date)
 """Types whose values may name tasks."""
 
+OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "boolean", "decimal", "empty")
+"""What pandas says of a column of objects that are numbers, or lacking."""
+
 EXACT = 2**53
 """From here on, floats do not tell all integers apart."""
 
@@ -111,7 +114,7 @@ def _numbers(name: str, column: pd.Series) -> np.ndarray:
     """Return a column of features as floats, with NaN for what is missing."""
     kind = pd.api.types.infer_dtype(column)
     is_real = pd.api.types.is_numeric_dtype(column.dtype) and kind != "complex"
-    if is_real or kind in ("decimal", "empty"):
+    if is_real or kind in OF_NUMBERS:
         return column.to_numpy(np.float64, na_value=np.nan)
     values = column.dropna()
     if isinstance(values.iloc[0], list | dict | np.ndarray):

@@ -97,6 +97,11 @@ def composed_run(
     for name, value in choices.items():
         if value is None:
             continue
+        if name == "algorithm" and type(value) in (list, tuple, dict, set):
+            raise UserError(
+                f"algorithm must be one learner, not a {type(value).__name__}; omtl.sweep takes "
+                "several, and omtl.compare others by against=[...]"
+            )
         if isinstance(value, str | int | float | list | np.number):
             words.append(f"{name}={value}")
         elif name == "algorithm":

@@ -217,6 +217,14 @@ def test_frames_do_without_pyarrow_and_files_that_need_it_say_so(
         loaded(written(tmp_path / "a.csv", ["a", "b"]))
 
 
+@pytest.mark.parametrize("column", [[1.5, 2], [1, 2], [True, False]])
+def test_numbers_may_be_objects(column: list[Any]) -> None:
+    """As in a column that was put together from several tables."""
+    frame = pd.DataFrame({"task": ["a", "a"], "label": [0, 1]})
+    frame["x"] = pd.Series(column, dtype=object)
+    assert np.ravel(datasets.from_frame(frame).X).tolist() == [*map(float, column)]
+
+
 def test_arrays_never_merge_tasks_of_different_types() -> None:
     """NumPy would make one text of the number 7 and the text 7."""
     with pytest.raises(UserError, match="int and str, which cannot name tasks"):
