@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,6 @@ from small_tables import a_cell
 
 from omtl.api import everything
 from omtl.commands import _main
-from omtl.compute.independent_jobs import attempt
 from omtl.evidence import ledger, statistics
 from omtl.evidence.claims import judge_claims, outcome_of
 from omtl.evidence.comparisons import (
@@ -36,8 +36,10 @@ from omtl.experiment.descriptions import Claim
 from omtl.measures.correction import holm
 from omtl.tables import plan
 from omtl.tables.cells import each_cell
+from omtl.tables.request import Request
 from omtl.tables.verdict import judged as judged_cells
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, WriteError
+from omtl.util.files import write_whole
 
 CLAIM = a_claim({"dataset": "D", "lower": ["A"], "than": ["B"]})
 
@@ -144,9 +146,7 @@ def test_reproduce_goes_on_where_a_table_fails(
 ) -> None:
     """The others are made, the status is 1, and the summary tells what failed or was too slow."""
     one = judged_cells(pd.DataFrame([a_cell("A", values=[10.0])])).assign(verdict="match")
-    made = SimpleNamespace(
-        cells=one, claims=pd.DataFrame({"outcome": [HOLDS]}), outcomes=[HOLDS], is_broken=False
-    )
+    made = SimpleNamespace(cells=one, claims=pd.DataFrame({"outcome": [HOLDS]}), is_broken=False)
     ids = {"table": ["rom-table1", "aklo-table2"], "figure": ["rom-fig1"]}
     slow = {"aklo-table2": [{"readings": ["as_written"], "why": "it takes a day"}]}
 
@@ -163,9 +163,7 @@ def test_reproduce_goes_on_where_a_table_fails(
     monkeypatch.setattr(plan, "describe", described)
     monkeypatch.setattr(everything, "reproduce_table", table)
     monkeypatch.setattr(everything, "reproduce_figure", lambda *_: made)
-    monkeypatch.setattr(everything, "run_jobs", lambda jobs, _: [*map(attempt, jobs)])
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))
-    monkeypatch.setattr(everything, "compute_figure", lambda name, _: name)
     for place in ("write_hindsight_gap", "write_findings"):
         monkeypatch.setattr(everything, place, lambda *_: [])
     monkeypatch.setattr(statistics, "reproduce_statistics", lambda *_: [])
@@ -181,6 +179,13 @@ def test_reproduce_goes_on_where_a_table_fails(
     out = capsys.readouterr().out
     assert "left out" not in out
     assert "1: match 1" in next(line for line in out.splitlines() if " as_written " in line)
+
+
+def test_reproduce_stops_where_files_cannot_be_written(tmp_path: Path) -> None:
+    """As the others could not be written either."""
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError):
+        everything.Summary(Request()).made("it", write_whole, tmp_path / "file" / "below", "text")
 
 
 A = np.array([1.0, 2.5, 3.0, 4.2, 5.1, 5.9])

@@ -1,16 +1,13 @@
-"""Files are written whole or not at all; jobs side by side; what a process keeps of its host."""
+"""Files are written whole or not at all; what a process keeps of its host."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import math
 import os
 import signal
 import time
 import tracemalloc
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -18,11 +15,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from environments import python
-from miniature import SERIAL, small, with_options
+from miniature import small, with_options
 from threadpoolctl import threadpool_info
 
 from omtl.compute import batches, engine
-from omtl.compute.independent_jobs import run_jobs
 from omtl.compute.store import Store
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
@@ -108,40 +104,6 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "here"]
 
 
-THREADS = ParallelSpec(name="threads", backend="threading", jobs=2)
-ALONE = replace(THREADS, jobs=1)
-
-
-@pytest.mark.parametrize("parallel", [THREADS, ALONE, SERIAL])
-def test_each_job_ends_in_its_place(parallel: ParallelSpec) -> None:
-    """What is returned, and the fault of what fails."""
-    jobs = [
-        partial(math.sqrt, 4.0),
-        partial(math.sqrt, -4.0),
-        (ROOT / "no such file").read_text,
-        partial(pow, 2, 3),
-    ]
-    root, no_root, file, power = run_jobs(jobs, parallel)
-    assert (root, power) == (2.0, 8)
-    assert no_root.reason.startswith("ValueError: ")
-    assert file.reason.startswith("FileNotFoundError: ")
-
-
-def test_what_cannot_be_kept_stops_all() -> None:
-    """As the others could not be kept either."""
-    job = partial(write_whole, ROOT / "Makefile" / "below a file", b"")
-    for parallel in (THREADS, ALONE):
-        with pytest.raises(WriteError):
-            run_jobs([job, partial(pow, 2, 3)], parallel)
-
-
-def test_a_process_that_dies_is_told() -> None:
-    """The other job has its end."""
-    died, more = run_jobs([partial(signal.raise_signal, signal.SIGKILL), os.getpid], THREADS)
-    assert "killed by SIGKILL" in died.reason
-    assert more > 0
-
-
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
 )
@@ -202,7 +164,7 @@ def test_units_have_one_thread_each(store: Store, monkeypatch: pytest.MonkeyPatc
 
     meanwhile: list[int] = []
     monkeypatch.setattr(batches, "compute", compute_and_look)
-    how = THREADS
+    how = ParallelSpec(name="threads", backend="threading", jobs=2)
     engine.run_units(small("pm").repeats(9, 1), store, how, quiet=True)  # loads all libraries
     before = threads()
     assert engine.run_units(small("pm").repeats(0, 4), store, how, quiet=True).computed == 4
