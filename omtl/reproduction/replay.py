@@ -47,12 +47,14 @@ from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import check_arrays
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
+from omtl.tables.plan import descriptions, known_table
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.scoring import chosen_for, combined, numbers_at
 from omtl.tables.verdict import std_of
-from omtl.util import files, user_folder
+from omtl.util import files, paths, user_folder
 from omtl.util.errors import UserError
 from omtl.util.host import host
+from omtl.util.paths import results_to_read
 from omtl.util.result_files import rows_in
 from omtl.util.screen import plural
 from omtl.util.seeds import generator
@@ -312,17 +314,6 @@ SIGNED = ("date", "name", "commit", "machine", "seed", "cells", *RESULTS_OF, "re
 """Columns of ``results/reproductions.csv``, the log of reproductions by others."""
 
 
-def refuse_name(name: str) -> None:
-    """Refuse a name to sign with that is empty or has more than a line.
-
-    Raises
-    ------
-    UserError
-    """
-    if not name.strip() or not name.isprintable():
-        raise UserError(f"--sign {name!r}: a name must be one line of text")
-
-
 def signature(replays: Sequence[Replay], name: str, seed: int) -> pd.DataFrame:
     """Return the line by which someone signs off what became of replayed cells."""
     counts = {kind: sum(one.result == kind for one in replays) for kind in RESULTS_OF}
@@ -336,6 +327,57 @@ def append_rows(path: Path, rows: pd.DataFrame) -> None:
     """Add rows to a csv, which is made where there is none; what it has stays as it is."""
     text = rows.to_csv(index=False, header=False, lineterminator="\n")
     files.append(path, text, rows.head(0).to_csv(index=False, lineterminator="\n"))
+
+
+def verify(
+    tables: Sequence[str], n_cells: int | None, seed: int, sign: str | None, parallel: ParallelSpec
+) -> tuple[list[Path], str]:
+    """Compute random cells again, print and record whether every digit is that of ``results/``.
+
+    Parameters
+    ----------
+    tables : sequence of str
+        Their ids; none for all.
+    n_cells : int or None
+        The number of cells; None for one from each table.
+    seed : int
+        Seed of the draw of cells.
+    sign : str or None
+        Under which name to add a line to ``results/reproductions.csv``.
+    parallel : ParallelSpec
+
+    Returns
+    -------
+    list of Path
+        The files that say so.
+    str
+        How many cells differ, and what that means; empty if none does.
+
+    Raises
+    ------
+    UserError
+        If there is no such table, the name is not one line, or no cell can be compared.
+    """
+    names = list(dict.fromkeys(map(known_table, tables))) or list(descriptions("table"))
+    if sign is not None and not (sign.strip() and sign.isprintable()):
+        raise UserError(f"--sign {sign!r}: a name must be one line of text")
+    checks = []
+    for run, row in draw_cells(results_to_read(), names, n_cells or len(names), seed):
+        checks.append(check_cell(run, row, seed, parallel))
+        print(checks[-1], flush=True)
+    if all(done.result == NOT_COMPARABLE for done in checks):
+        raise UserError("no cell could be compared, for the reasons above; nothing was recorded")
+    append_rows(paths.RESULTS / "verify.csv", signed_off(checks, seed))
+    written = [paths.RESULTS / "verify.csv"]
+    if sign is not None:
+        written.append(paths.RESULTS / "reproductions.csv")
+        append_rows(written[-1], signature(checks, sign, seed))
+    different = sum(done.result == DIFFERENT for done in checks)
+    warning = (
+        f"{different} of {len(checks)} cells differ from results/: the code or the packages have "
+        "changed since they were made, or this machine computes different bits"
+    )
+    return written, warning if different else ""
 
 
 def replay_pulled(store: Store, n_units: int = LEAST, seed: int | None = None) -> Iterator[Replay]:

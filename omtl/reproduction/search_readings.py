@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 
 from omtl.experiment.config import options, paper_file, paper_files
-from omtl.experiment.descriptions import BLIND, READINGS, SEARCHED, Question
+from omtl.experiment.descriptions import BLIND, LITERAL, READINGS, SEARCHED, Question
 from omtl.experiment.readings import Reading, questions
 from omtl.experiment.specs import SearchSpec
 from omtl.tables.cells import PLACE, description_of, place_of, planned
@@ -31,7 +31,7 @@ from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN
 from omtl.tables.published_results import folder_for
 from omtl.tables.reading_importance import page
-from omtl.tables.request import Request
+from omtl.tables.request import ParallelOptions, Request, request_for
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import JUDGED, OURS, TIMING, shares_of_scale
 from omtl.util.errors import UserError
@@ -41,6 +41,9 @@ from omtl.util.providers import extension_of
 from omtl.util.result_files import as_csv, read_csv, write_all
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_folder
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 SEARCHES = tuple(reading for reading in SEARCHED if reading in READINGS)
 """The standard readings that are searched for."""
@@ -207,6 +210,60 @@ class _Trials:
     def _departures(self, answers: Mapping[str, str]) -> dict[str, str]:
         """Return the answers that are not the literal ones."""
         return {q: a for q, a in answers.items() if a != self.asked[q].literal}
+
+
+def search_readings(
+    table: str,
+    draws: int,
+    begin: str | None,
+    only: str | None,
+    keep: bool,
+    repeats: int | None,
+    seed: int,
+    **how: Unpack[ParallelOptions],
+) -> list[Path]:
+    """Search a paper's open questions; write the record, and the best answers as readings.
+
+    Parameters
+    ----------
+    table : str
+        Its id.
+    draws : int
+        Number of random readings to try in addition.
+    begin : str or None
+        The reading to start from; None for the literal one.
+    only : str or None
+        The only reading to search for.
+    keep : bool
+        Whether to keep the answers of a search with few repeats or another seed.
+    repeats : int or None
+        Per trial; None for `REPEATS`.
+    seed : int
+        Seed of the random readings.
+    **how
+        How to compute (`ParallelOptions`).
+
+    Raises
+    ------
+    UserError
+        If there is no such reading, or the answers cannot be kept.
+    """
+    n_repeats = repeats or REPEATS
+    full = keep or (n_repeats >= REPEATS and seed == 0)
+    if full:
+        readings_folder(table)  # refused before anything is played
+    request = request_for(reading=begin or LITERAL, repeats=n_repeats, seed=seed, **how)
+    found = search(table, request, print, draws, [only] if only else SEARCHES)
+    for reading, answers in found.answers.items():
+        print(f"{reading}: {answers}")
+    paths = write_search_record(table, found, full)
+    if full:
+        return [*paths, *write_answers(table, found, seed)]
+    print(
+        "the paper's readings stay unchanged: "
+        f"only a search with {REPEATS} repeats and seed 0 changes them"
+    )
+    return paths
 
 
 def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:

@@ -55,16 +55,16 @@ OPTIONS = (
 
 def run(table: str, page: bool, placebo_test: bool, **given: Any) -> None:
     """Search a table's readings; write the record, and the best answers as readings."""
-    from omtl.api.audits import search_readings
-    from omtl.reproduction.search_readings import write_page
+    from omtl.reproduction.search_readings import search_readings, write_page
     from omtl.tables.placebo_test import write_placebo_test
     from omtl.tables.plan import known_table
 
-    if not page and not placebo_test:
-        tell_written(search_readings(table, **given))
-        return
-    ignored = SEARCHED if placebo_test else (*SEARCHED, SEED)
-    refuse_ignored(ignored, given, "--page and --placebo-test search nothing")
-    table = known_table(table)
-    paths = write_page(table) if page else []
-    tell_written(paths + ([write_placebo_test(table, given["seed"])] if placebo_test else []))
+    table, paths = known_table(table), []
+    if page or placebo_test:
+        ignored = SEARCHED if placebo_test else (*SEARCHED, SEED)
+        refuse_ignored(ignored, given, "--page and --placebo-test search nothing")
+        paths += write_page(table) if page else []
+        paths += [write_placebo_test(table, given["seed"])] if placebo_test else []
+    else:
+        paths += search_readings(table, **given)
+    tell_written(paths)

@@ -15,9 +15,37 @@ OPTIONS = (
 
 
 def run(table: str, measured: str, **given: Any) -> None:
-    """Search the grids of a fully played table; print and write the differences."""
-    from omtl.api.audits import search_grids
+    """Search the grids of a fully played table; print and write the differences.
 
-    rows, path = search_grids(table, measured, **given)
+    Raises
+    ------
+    UserError
+        If there is no such table or search, or the table uses a search itself or has no grid that
+        is large enough for one.
+    """
+    from omtl.experiment.config import options
+    from omtl.experiment.specs import SearchSpec
+    from omtl.tables.cells import planned
+    from omtl.tables.plan import describe, known_name, known_table
+    from omtl.tables.play import cost_of
+    from omtl.tables.published_results import folder_for, write_rows
+    from omtl.tables.request import request_for
+    from omtl.util.errors import UserError
+
+    table, request = known_table(table), request_for(**given)
+    cells = planned(table, request, plays=0)
+    if cells["search"].notna().any():
+        raise UserError(
+            f"{table} uses a search itself; name a table whose grids are played in full"
+        )
+    search = SearchSpec.named(known_name("search", measured, options("search")))
+    rows = cost_of(cells, search, request)
+    if rows.empty:
+        raise UserError(
+            f"{table} has no grid of {search.from_points} points or more, which {measured} searches"
+        )
+    full = request.is_full(describe("table", table))
+    path = folder_for(full, "search", apart=True) / f"{table}.csv"
+    write_rows(path, rows)
     print(rows.iloc[:, :9].to_string(index=False))
     tell_written([path])

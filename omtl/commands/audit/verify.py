@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
@@ -26,11 +27,12 @@ OPTIONS = (
 )
 
 
-def run(**given: Any) -> int:
+def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, **how: Any) -> int:
     """Replay randomly drawn cells from scratch and record the outcome."""
-    from omtl.api.audits import verify
+    from omtl.reproduction.replay import verify
+    from omtl.tables.request import parallel_for
 
-    paths, warning = verify(**given)
+    paths, warning = verify(tables, cells, seed, sign, parallel_for(**how))
     tell_written(paths)
     if warning:
         print(f"omtl: {warning}", file=sys.stderr)
