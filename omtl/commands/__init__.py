@@ -1,12 +1,10 @@
 """The commands of ``omtl``, one file each; to add a command, add a file.
 
-A command's module says in the first line of its docstring what the command does, which its help
-shows. It has
+A command's module says in the first line of its docstring what the command does, and in a section
+*Examples* how it is called, a line each; its help shows both. It has
 
 ``GROUP``
     what people come for, one of `omtl.commands._main.GROUPS`; by default its package's;
-``EXAMPLES``
-    command lines, without the program's name, that its help shows;
 ``OPTIONS``
     its arguments, if it has any, of which several commands share some (`omtl.commands._options`);
 ``run(...)``

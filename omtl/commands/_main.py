@@ -137,6 +137,11 @@ def what_it_does(module: ModuleType) -> str:
     return about[0].lower() + about[1:].removesuffix(".")
 
 
+def examples_of(module: ModuleType) -> list[str]:
+    """Return the command lines in the section *Examples* of a command's docstring."""
+    return str(module.__doc__).partition("--------\n")[2].splitlines()
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
@@ -161,8 +166,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         if not hasattr(module, "run"):
             _add_commands(command, module)
             continue
-        examples = [f"  {PROGRAM} {example}" for example in module.EXAMPLES]
-        command.epilog = "\n".join(["examples:", *examples])
+        command.epilog = "\n  ".join(["examples:", *examples_of(module)])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
             command.add_argument(*names, **settings)

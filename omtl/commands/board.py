@@ -1,4 +1,13 @@
-"""Rank every learner over all data sets, tuned without hindsight."""
+"""Rank every learner over all data sets, tuned without hindsight.
+
+Examples
+--------
+omtl board
+omtl board --learners my_learner,pa,coml --data landmine,mhc
+omtl board --from-results --learners pa,coml,arow
+omtl board --submit my_learner
+omtl board --verify results/board/submissions/my_learner.json
+"""
 
 from __future__ import annotations
 
@@ -21,13 +30,6 @@ from omtl.commands._options import (
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
-EXAMPLES = (
-    "board",
-    "board --learners my_learner,pa,coml --data landmine,mhc",
-    "board --from-results --learners pa,coml,arow",
-    "board --submit my_learner",
-    "board --verify results/board/submissions/my_learner.json",
-)
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
 OPTIONS = (
     option("--learners", help="rank only these learners: a,b", **NAMES),

@@ -1,4 +1,11 @@
-"""Run the conformance checks on the learners in a file or a config."""
+"""Run the conformance checks on the learners in a file or a config.
+
+Examples
+--------
+omtl check examples/my_learner/my_learner.py
+omtl check my_learner.py --json
+omtl check examples/foreign/algorithm/sgd_hinge.yaml
+"""
 
 from __future__ import annotations
 
@@ -9,11 +16,6 @@ from omtl.commands._options import JSON, option, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
-EXAMPLES = (
-    "check examples/my_learner/my_learner.py",
-    "check my_learner.py --json",
-    "check examples/foreign/algorithm/sgd_hinge.yaml",
-)
 OPTIONS = (
     option(
         "file",

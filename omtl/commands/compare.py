@@ -1,4 +1,12 @@
-"""Compare a learner with every baseline, with intervals and tests."""
+"""Compare a learner with every baseline, with intervals and tests.
+
+Examples
+--------
+omtl compare algorithm=my_learner dataset=landmine
+omtl compare algorithm=coml dataset=my_data --against pa,pm repeats=20
+omtl compare algorithm=my_learner dataset=landmine,spam,sentiment --to paper/
+omtl compare algorithm=my_learner dataset=landmine --also rom_rda_rates --json
+"""
 
 from __future__ import annotations
 
@@ -9,12 +17,6 @@ from typing import Any
 from omtl.commands._options import DRY_RUN, JSON, listed_names, option, print_json, tell_written
 
 GROUP = "test my method"
-EXAMPLES = (
-    "compare algorithm=my_learner dataset=landmine",
-    "compare algorithm=coml dataset=my_data --against pa,pm repeats=20",
-    "compare algorithm=my_learner dataset=landmine,spam,sentiment --to paper/",
-    "compare algorithm=my_learner dataset=landmine --also rom_rda_rates --json",
-)
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
 OPTIONS = (
     option(

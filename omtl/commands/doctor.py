@@ -1,4 +1,10 @@
-"""Show what is installed, cached and missing."""
+"""Show what is installed, cached and missing.
+
+Examples
+--------
+omtl doctor
+omtl doctor --json
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,6 @@ from omtl.commands._options import JSON, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "manage"
-EXAMPLES = ("doctor", "doctor --json")
 OPTIONS = (JSON,)
 
 

@@ -1,4 +1,13 @@
-"""Say why a number has its verdict, and where ours comes from; or why a claim fails."""
+"""Say why a number has its verdict, and where ours comes from; or why a claim fails.
+
+Examples
+--------
+omtl explain dom-table1
+omtl explain dom-table1 "DOM-I (Ring) on Synthetic"
+omtl explain dom-table1 "COML on Sentiment" --full
+omtl explain osmtl-table1 "OSMTL-e on Spam Detection, auc" --json
+omtl explain rom-table2 rom-ahead-of-all
+"""
 
 from __future__ import annotations
 
@@ -7,13 +16,6 @@ from typing import Any
 from omtl.commands._options import JSON, ONE_DRAW, REQUEST, flag, option, print_json
 
 GROUP = "check a paper"
-EXAMPLES = (
-    "explain dom-table1",
-    'explain dom-table1 "DOM-I (Ring) on Synthetic"',
-    'explain dom-table1 "COML on Sentiment" --full',
-    'explain osmtl-table1 "OSMTL-e on Spam Detection, auc" --json',
-    "explain rom-table2 rom-ahead-of-all",
-)
 OPTIONS = (
     option("table", metavar="TABLE", help="id of the table, or of a claim's figure"),
     option("cell", metavar="CELL", nargs="?", help="or a claim's id; default: list all names"),

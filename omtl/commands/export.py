@@ -1,4 +1,14 @@
-"""Write tables, figures, data sets, records of runs and citations in standard formats."""
+"""Write tables, figures, data sets, records of runs and citations in standard formats.
+
+Examples
+--------
+omtl export dom-table1 --to paper
+omtl export dom-fig2
+omtl export landmine --to data
+omtl export .omtl/sweeps --by-repeat --to runs
+omtl export dom-table1 dom-fig2 --to paper --ro-crate
+omtl export --bibtex algorithm=coml dataset=landmine
+"""
 
 from __future__ import annotations
 
@@ -9,14 +19,6 @@ from typing import Any
 from omtl.commands._options import ONE_DRAW, REQUEST, flag, option, refuse_ignored, tell_written
 
 GROUP = "manage"
-EXAMPLES = (
-    "export dom-table1 --to paper",
-    "export dom-fig2",
-    "export landmine --to data",
-    "export .omtl/sweeps --by-repeat --to runs",
-    "export dom-table1 dom-fig2 --to paper --ro-crate",
-    "export --bibtex algorithm=coml dataset=landmine",
-)
 FILES = (
     option("--to", type=Path, default=Path(), help="where to write; default: the current folder"),
     flag("ro-crate", "also write ro-crate-metadata.json, which describes each file"),

@@ -1,4 +1,10 @@
-"""Download data sets; all of them by default."""
+"""Download data sets; all of them by default.
+
+Examples
+--------
+omtl fetch landmine spam
+omtl fetch
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,6 @@ from collections.abc import Sequence
 from omtl.commands._options import option
 
 GROUP = "manage"
-EXAMPLES = ("fetch landmine spam", "fetch")
 OPTIONS = (option("names", nargs="*", metavar="NAME", help="a data set"),)
 
 

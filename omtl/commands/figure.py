@@ -1,4 +1,10 @@
-"""Reproduce a figure, and say which of its claims hold."""
+"""Reproduce a figure, and say which of its claims hold.
+
+Examples
+--------
+omtl figure dom-fig2
+omtl figure rom-figtheorems --jobs 1
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,6 @@ from omtl.commands._options import DRY_RUN, PARALLEL, REQUEST, option, tell_writ
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-EXAMPLES = ("figure dom-fig2", "figure rom-figtheorems --jobs 1")
 OPTIONS = (
     option("figure", metavar="FIGURE", help="id of the figure; `omtl list figures` shows all"),
     *(*REQUEST, *PARALLEL, DRY_RUN),

@@ -1,11 +1,17 @@
-"""List tables, figures, and everything you can combine, with a line on each."""
+"""List tables, figures, and everything you can combine, with a line on each.
+
+Examples
+--------
+omtl list
+omtl list algorithms
+omtl list datasets --json
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import JSON, option, print_json
 
 GROUP = "manage"
-EXAMPLES = ("list", "list algorithms", "list datasets --json")
 OPTIONS = (
     option("kind", nargs="?", metavar="KIND", help="such as algorithms; default: all"),
     JSON,

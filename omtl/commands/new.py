@@ -1,4 +1,11 @@
-"""Create the files of a new learner, data set or paper, ready to run."""
+"""Create the files of a new learner, data set or paper, ready to run.
+
+Examples
+--------
+omtl new learner my_learner
+omtl new dataset my_data
+omtl new paper smith2020
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,6 @@ from pathlib import Path
 from omtl.commands._options import option, tell_written
 
 GROUP = "test my method"
-EXAMPLES = ("new learner my_learner", "new dataset my_data", "new paper smith2020")
 
 NEXT = {
     "learner": "omtl check {file}; omtl compare algorithm={name} --against pa,pm",

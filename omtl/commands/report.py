@@ -1,4 +1,10 @@
-"""Write all results as a website that opens without a server."""
+"""Write all results as a website that opens without a server.
+
+Examples
+--------
+omtl report
+omtl report --to public
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,6 @@ from pathlib import Path
 from omtl.commands._options import option, tell_written
 
 GROUP = "manage"
-EXAMPLES = ("report", "report --to public")
 OPTIONS = (
     option(
         "--to",

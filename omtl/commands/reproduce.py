@@ -1,4 +1,10 @@
-"""Reproduce every table and figure under each standard reading."""
+"""Reproduce every table and figure under each standard reading.
+
+Examples
+--------
+omtl reproduce
+omtl reproduce --repeats 2
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,6 @@ from omtl.commands._options import ALL, PARALLEL, REQUEST
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-EXAMPLES = ("reproduce", "reproduce --repeats 2")
 OPTIONS = (*REQUEST, *PARALLEL, ALL)
 
 

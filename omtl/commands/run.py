@@ -1,4 +1,12 @@
-"""Run one experiment, or a sweep."""
+"""Run one experiment, or a sweep.
+
+Examples
+--------
+omtl run algorithm=dom1 dataset=random_walk network=ring
+omtl run algorithm=dom1 dataset=mhc reading=dom/as_published repeats=5
+omtl run -m algorithm=coml,dom1 network=full,grid,ring
+omtl run --cfg job algorithm=coml
+"""
 
 from __future__ import annotations
 
@@ -10,12 +18,6 @@ from omtl.commands._options import flag, option
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
-EXAMPLES = (
-    "run algorithm=dom1 dataset=random_walk network=ring",
-    "run algorithm=dom1 dataset=mhc reading=dom/as_published repeats=5",
-    "run -m algorithm=coml,dom1 network=full,grid,ring",
-    "run --cfg job algorithm=coml",
-)
 
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 

@@ -1,4 +1,11 @@
-"""Reproduce a table and compare it with the published one."""
+"""Reproduce a table and compare it with the published one.
+
+Examples
+--------
+omtl table dom-table1 --repeats 2
+omtl table rom-table1 --reading as_written
+omtl table dom-table1 --cell "PA on Synthetic" --repeats 5
+"""
 
 from __future__ import annotations
 
@@ -19,11 +26,6 @@ from omtl.commands._options import (
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-EXAMPLES = (
-    "table dom-table1 --repeats 2",
-    "table rom-table1 --reading as_written",
-    'table dom-table1 --cell "PA on Synthetic" --repeats 5',
-)
 OPTIONS = (
     option("table", metavar="TABLE", help="id of the table; `omtl list tables` shows all"),
     option(

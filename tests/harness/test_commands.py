@@ -116,16 +116,17 @@ def test_a_folder_of_one_group_is_ones_own(
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
     module = import_module(f"omtl.commands.{name.replace(' ', '.')}")
-    assert module.EXAMPLES
-    for example in module.EXAMPLES:
-        words = shlex.split(example)
+    examples = _main.examples_of(module)
+    assert examples
+    for example in examples:
+        words = shlex.split(example.removeprefix("omtl "))
         words = words[: words.index(">")] if ">" in words else words
         options, rest = _main.parser().parse_known_args(words)
         assert options.words == f"omtl {name}"
         assert all("=" in word for word in rest)
     with pytest.raises(SystemExit):
         _main.parser().parse_args([*name.split(), "--help"])
-    assert f"omtl {module.EXAMPLES[0]}" in capsys.readouterr().out
+    assert examples[0] in capsys.readouterr().out
 
 
 def test_list_and_doctor_speak_json(told) -> None:

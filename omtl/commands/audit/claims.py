@@ -1,10 +1,13 @@
-"""Write the ledger of all claims, the audit of the theorems and the scoreboard."""
+"""Write the ledger of all claims, the audit of the theorems and the scoreboard.
+
+Examples
+--------
+omtl audit claims
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import tell_written
-
-EXAMPLES = ("audit claims",)
 
 
 def run() -> None:

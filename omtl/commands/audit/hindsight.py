@@ -1,10 +1,15 @@
-"""Measure how much of each paper's margin comes from tuning in hindsight."""
+"""Measure how much of each paper's margin comes from tuning in hindsight.
+
+Examples
+--------
+omtl audit hindsight
+omtl audit hindsight --repeats 5
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import option, positive, tell_written
 
-EXAMPLES = ("audit hindsight", "audit hindsight --repeats 5")
 OPTIONS = (
     option(
         "--repeats",

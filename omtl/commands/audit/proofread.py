@@ -1,10 +1,13 @@
-"""Check the papers' printed tables for repeated rows and impossible numbers."""
+"""Check the papers' printed tables for repeated rows and impossible numbers.
+
+Examples
+--------
+omtl audit proofread
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import tell_written
-
-EXAMPLES = ("audit proofread",)
 
 
 def run() -> None:

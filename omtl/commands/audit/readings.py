@@ -1,4 +1,12 @@
-"""Search a paper's open questions; write the readings as_read and as_published."""
+"""Search a paper's open questions; write the readings as_read and as_published.
+
+Examples
+--------
+omtl audit readings dom-table1
+omtl audit readings aklo-table1 --draws 40
+omtl audit readings dom-table1 --repeats 2
+omtl audit readings dom-table1 --placebo-test
+"""
 
 from __future__ import annotations
 
@@ -15,12 +23,6 @@ from omtl.commands._options import (
     tell_written,
 )
 
-EXAMPLES = (
-    "audit readings dom-table1",
-    "audit readings aklo-table1 --draws 40",
-    "audit readings dom-table1 --repeats 2",
-    "audit readings dom-table1 --placebo-test",
-)
 SEARCHED = (
     option(
         "--draws",

@@ -1,4 +1,9 @@
-"""Measure how much accuracy a table loses when large grids are searched, not enumerated."""
+"""Measure how much accuracy a table loses when large grids are searched, not enumerated.
+
+Examples
+--------
+omtl audit search rom-table1
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from typing import Any
 
 from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
-EXAMPLES = ("audit search rom-table1",)
 OPTIONS = (
     option("table", metavar="TABLE", help="id of the table"),
     option("--search", dest="measured", default="halving", help="a name in conf/search"),

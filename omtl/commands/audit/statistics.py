@@ -1,4 +1,9 @@
-"""Test a table's claims with correction for multiple comparisons, and rank its algorithms."""
+"""Test a table's claims with correction for multiple comparisons, and rank its algorithms.
+
+Examples
+--------
+omtl audit statistics aklo-table1
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from typing import Any
 
 from omtl.commands._options import REQUEST, option, tell_written
 
-EXAMPLES = ("audit statistics aklo-table1",)
 OPTIONS = (option("table", metavar="TABLE", help="the id of a table or figure"), *REQUEST)
 
 

@@ -1,4 +1,10 @@
-"""Judge the results in results/ again, from their repeats; nothing is played."""
+"""Judge the results in results/ again, from their repeats; nothing is played.
+
+Examples
+--------
+omtl audit verdicts
+omtl audit verdicts dom-table1
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,6 @@ from collections.abc import Sequence
 
 from omtl.commands._options import option, tell_written
 
-EXAMPLES = ("audit verdicts", "audit verdicts dom-table1")
 OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)
 
 

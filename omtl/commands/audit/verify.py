@@ -1,4 +1,11 @@
-"""Recompute random cells and compare every digit with results/."""
+"""Recompute random cells and compare every digit with results/.
+
+Examples
+--------
+omtl audit verify --cells 10
+omtl audit verify rom-table1 --seed 7
+omtl audit verify --cells 3 --sign 'Ada Lovelace'
+"""
 
 from __future__ import annotations
 
@@ -9,11 +16,6 @@ from typing import Any
 from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
 from omtl.util.status import DONE, FAILED
 
-EXAMPLES = (
-    "audit verify --cells 10",
-    "audit verify rom-table1 --seed 7",
-    "audit verify --cells 3 --sign 'Ada Lovelace'",
-)
 OPTIONS = (
     option("tables", nargs="*", metavar="TABLE", help="default: all tables"),
     option("--cells", type=positive, help="number of cells; default: one from each table"),

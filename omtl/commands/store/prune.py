@@ -1,10 +1,15 @@
-"""Remove finished units whose code is gone, and damaged files, from the store."""
+"""Remove finished units whose code is gone, and damaged files, from the store.
+
+Examples
+--------
+omtl store prune --dry-run
+omtl store prune
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import flag
 
-EXAMPLES = ("store prune --dry-run", "store prune")
 OPTIONS = (flag("dry-run", "only show how many units would be removed", dest="only_count"),)
 """This is not the dry run of commands that compute."""
 

@@ -1,10 +1,15 @@
-"""Import the finished units of an archive into the store."""
+"""Import the finished units of an archive into the store.
+
+Examples
+--------
+omtl store pull units.omtl
+omtl store pull https://example.org/units.omtl
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import option
 
-EXAMPLES = ("store pull units.omtl", "store pull https://example.org/units.omtl")
 OPTIONS = (option("archive", help="a file or its URL"),)
 
 

@@ -1,4 +1,10 @@
-"""Write finished units to an archive that others can pull."""
+"""Write finished units to an archive that others can pull.
+
+Examples
+--------
+omtl store push units.omtl
+omtl store push dom.omtl dom-table1 --reading as_written
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,6 @@ from typing import Any
 
 from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
-EXAMPLES = ("store push units.omtl", "store push dom.omtl dom-table1 --reading as_written")
 OPTIONS = (
     option("archive", type=Path, help="the file to write"),
     option(

@@ -1,11 +1,16 @@
-"""Compare every finished unit with its hash, or replay a sample of those that were pulled."""
+"""Compare every finished unit with its hash, or replay a sample of those that were pulled.
+
+Examples
+--------
+omtl store verify
+omtl store verify --replay 10
+"""
 
 from __future__ import annotations
 
 from omtl.commands._options import natural, option, positive, refuse_ignored
 from omtl.util.status import DONE, FAILED
 
-EXAMPLES = ("store verify", "store verify --replay 10")
 OPTIONS = (
     option("--replay", type=positive, metavar="N", help="play N pulled units again instead"),
     option("--seed", type=natural, help="of the draw; default: one nobody knows"),
