@@ -20,7 +20,6 @@ from omtl.util.errors import UserError
 from omtl.util.signals import ended
 from omtl.util.status import DONE, WRONG_USE
 from omtl.util.user_errors import debug
-from omtl.util.user_folder import refuse_missing
 
 PROGRAM = "omtl"
 
@@ -110,6 +109,7 @@ class Completion(argparse.Action):
 
         from omtl.api.papers import known_names
 
+        user_folder.find()
         known, waiting = known_names(), [parser]
         while waiting:
             for action in waiting.pop()._actions:
@@ -222,15 +222,14 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
     def command() -> int:
         # Units run in parallel; BLAS threads would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        user_folder.find()
         given = vars(parse_options(arguments))
         run, words = given.pop("run"), given.pop("words")
         if given.pop("debug"):
             debug()
+        user_folder.find()
         is_dry = given.pop("dry_run", False)
         if is_dry:
             os.environ["OMTL_DRY_RUN"] = "1"
-        refuse_missing()
         try:
             return (_planned(run, given) if is_dry else run(**given)) or DONE
         except ModuleNotFoundError as fault:

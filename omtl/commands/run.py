@@ -54,7 +54,7 @@ def run(config_dir: Path | None, overrides: Sequence[str], **given: Any) -> int:
 
     if config_dir is not None:
         user_folder.use_folder(config_dir)
-        user_folder.refuse_missing()
+        user_folder.find()
     _refuse(given)
     flags = ("multirun", "resolve", "hydra_help", "shell_completion")
     words = [f"--{name.replace('_', '-')}" for name in flags if given[name]]

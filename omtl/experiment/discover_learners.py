@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from omtl.experiment.config import option_files
+from omtl.experiment.config import option_files, options
 from omtl.experiment.playing import new_learner
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import import_fault
 from omtl.util.code import imported
 from omtl.util.errors import UserError
-from omtl.util.paths import CONF, PACKAGE
+from omtl.util.paths import PACKAGE
 from omtl.util.providers import extensions
-from omtl.util.user_folder import own_folder, own_module
 
 STAND_IN = 0.5
 """Value of a hyper-parameter without a config or a default."""
@@ -53,14 +52,10 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         raise UserError(
             f"{file} has no learner: a class with the methods new_state, score and update"
         )
-    root = installed_root(file)
-    folder = CONF if root == PACKAGE else root or own_folder()
-    assert folder is not None
-    files = option_files("algorithm").items()
-    known = [AlgorithmSpec.named(name) for name, path in files if path.is_relative_to(folder)]
+    every = [AlgorithmSpec.named(name) for name in options("algorithm")]
     for kind in kinds:
         path, name = f"{module.__name__}.{kind.__name__}", kind.__name__
-        specs = [spec for spec in known if spec.learner == path]
+        specs = [spec for spec in every if spec.learner == path]
         for spec in specs:
             yield from _of_spec(spec)
         if not specs:
@@ -78,23 +73,22 @@ def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:
         yield f"{spec.name}: {kind}({_told(point)})", new_learner(spec, point)
 
 
-def _imported(file: Path) -> Any:
+def _imported(file: Path) -> ModuleType:
     if file.suffix != ".py":
         raise UserError(f"{file} is not a Python file; name the file of a learner, my_learner.py")
     if not file.stem.isidentifier():
         raise UserError(
             f"{file}: {file.stem!r} cannot be imported; name it as a module, my_learner.py"
         )
+    root = installed_root(file)
+    place = file.name if root is None else file.resolve().relative_to(root.parent)
     try:
-        if (root := installed_root(file)) is not None:
-            place = file.resolve().relative_to(root.parent)
-            return import_module(".".join(place.with_suffix("").parts))
-        module = imported(file.stem)
+        module = imported(".".join(Path(place).with_suffix("").parts))
     except UserError:
         raise
     except Exception as fault:  # any error that the file raises on import
         raise import_fault(str(file), fault) from fault
-    if own_module(file.stem) is None or Path(str(module.__file__)).resolve() != file.resolve():
+    if Path(str(getattr(module, "__file__", ""))).resolve() != file.resolve():
         raise UserError(f"{file}: there is another module {file.stem!r}; give it another name")
     return module
 

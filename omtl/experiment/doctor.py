@@ -120,8 +120,6 @@ def _own() -> Found:
         yield "extensions", each.package, GOOD, str(each.conf)
     if folder is None:
         yield "own", "folder", NOTE, "none: see docs/own_learner.md"
-    elif not folder.is_dir():
-        yield "own", str(folder), BAD, f"{user_folder.VARIABLE} names no folder"
     else:
         for group in user_folder.GROUPS:
             for name, path in option_files(group).items():

@@ -31,7 +31,7 @@ from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.host import host
-from omtl.util.providers import extension_of
+from omtl.util.providers import extension_of, module_file
 from omtl.util.status import DONE, FAILED
 
 FORMAT = 1
@@ -235,9 +235,9 @@ def _files_of(name: str) -> dict[str, str]:
     if folder is None or not path.is_relative_to(folder):
         return {}
     module = AlgorithmSpec.named(name).learner.rpartition(".")[0]
-    modules = map(user_folder.own_module, sorted(code_of(module).modules))
-    paths = [path, *(one for one in modules if one is not None)]
-    return {one.relative_to(folder).as_posix(): read_text(one) for one in paths}
+    files = [path, *filter(None, map(module_file, sorted(code_of(module).modules)))]
+    own = [file for file in files if file.is_relative_to(folder)]
+    return {file.relative_to(folder).as_posix(): read_text(file) for file in own}
 
 
 def are_same(replays: Sequence[Replay]) -> bool:

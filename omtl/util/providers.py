@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from omtl.util.errors import UserError
 from omtl.util.paths import CONF, EXPERIMENTS, PACKAGE, PUBLISHED
-from omtl.util.user_folder import module_in, own_folder, own_module
+from omtl.util.user_folder import module_folders, own_folder
 
 ENTRY_POINTS = "omtl.extensions"
 """The entry point group of extensions."""
@@ -88,7 +88,7 @@ def extensions() -> tuple[Provider, ...]:
 def providers() -> list[Provider]:
     """Return all providers: the package, the extensions, and the user's own folder."""
     mine = own_folder()
-    if mine is None or mine.resolve() == CONF:
+    if mine is None or mine.resolve() in (CONF, CONF.parent):
         return [OURS, *extensions()]
     return [OURS, *extensions(), Provider.of_folder("your own folder", mine)]
 
@@ -105,13 +105,6 @@ def extension_of(path: Path) -> str | None:
     return next(found, None)
 
 
-def extension_module(name: str) -> Path | None:
-    """Return the file of a module of an extension, or None."""
-    top = name.partition(".")[0]
-    found = (module_in(each.conf.parent, name) for each in extensions() if each.package == top)
-    return next(found, None)
-
-
 def is_ours(name: str) -> bool:
     """Whether a module is of the project."""
     return name.partition(".")[0] in ("omtl", "data_fetchers")
@@ -119,9 +112,18 @@ def is_ours(name: str) -> bool:
 
 def module_file(name: str) -> Path | None:
     """Return the file of a module of the project, an extension or the user's own, or None."""
-    return module_in(PACKAGE.parent, name) if is_ours(name) else added_module(name)
+    top, place = name.partition(".")[0], name.replace(".", "/")
+    if is_ours(name):
+        folders = [PACKAGE.parent]
+    else:
+        added = [each.conf.parent for each in extensions() if each.package == top]
+        folders = [*added, *module_folders()]
+    files = (
+        folder / path for folder in folders for path in (f"{place}.py", f"{place}/__init__.py")
+    )
+    return next(filter(Path.is_file, files), None) if name else None
 
 
 def added_module(name: str) -> Path | None:
     """Return the file of a module of an extension or of the user's own, or None."""
-    return extension_module(name) or own_module(name)
+    return None if is_ours(name) else module_file(name)

@@ -22,23 +22,18 @@ def debug() -> None:
     os.environ[VARIABLE] = "1"
 
 
-def line_in(fault: BaseException, folder: Path) -> str:
-    """Return the innermost line in a folder's files that led to an error, or nothing."""
-    inside = folder.resolve()
-    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
-        path = Path(frame.filename).resolve()
-        if path.is_file() and path.is_relative_to(inside):
-            return f"{path.relative_to(inside)}, line {frame.lineno}: {frame.line}"
-    return ""
-
-
 def place_in_own(fault: BaseException) -> str:
     """Return the innermost line in added code that led to an error, or nothing.
 
     Added code is that of the user's own folder and of extensions.
     """
-    added = (each.conf for each in providers() if each != OURS)
-    return next(filter(None, (line_in(fault, folder) for folder in added)), "")
+    folders = [each.conf.resolve() for each in providers() if each != OURS]
+    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
+        path = Path(frame.filename).resolve()
+        for folder in folders:
+            if path.is_file() and path.is_relative_to(folder):
+                return f"{path.relative_to(folder)}, line {frame.lineno}: {frame.line}"
+    return ""
 
 
 def describe_fault(fault: BaseException) -> str:

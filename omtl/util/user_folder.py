@@ -29,23 +29,6 @@ def own_folder() -> Path | None:
     return Path(named).expanduser().absolute() if named else None
 
 
-def refuse_missing() -> None:
-    """Report that a folder is missing, before a command does anything else.
-
-    Raises
-    ------
-    UserError
-        If the environment names a folder that does not exist, or the current one was removed.
-    """
-    try:
-        Path.cwd()
-    except OSError as fault:
-        raise UserError("the current folder no longer exists; change to another one") from fault
-    folder = own_folder()
-    if folder is not None and not folder.is_dir():
-        raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
-
-
 def use_folder(folder: Path) -> None:
     """Set the user's own folder, in this process and those that it starts."""
     os.environ[VARIABLE] = str(folder.absolute())
@@ -56,20 +39,25 @@ def find() -> None:
     """Use the folder named by the environment, or the current one if it has the layout.
 
     Commands and their Python equivalents start with this.
+
+    Raises
+    ------
+    UserError
+        If the environment names a folder that does not exist, or the current one was removed.
     """
     begin_call()
+    try:
+        here = Path.cwd()
+    except OSError as fault:
+        raise UserError("the current folder no longer exists; change to another one") from fault
     folder = own_folder()
-    if folder is None:
-        try:
-            here = Path.cwd()
-        except OSError:
-            return  # the current folder is gone
-        if here in (CONF, CONF.parent) or not any(
-            any((here / group).rglob("*.yaml")) for group in GROUPS
-        ):
-            return
-        folder = here
-    use_folder(folder)
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
+    is_like_one = here not in (CONF, CONF.parent) and any(
+        any((here / group).rglob("*.yaml")) for group in GROUPS
+    )
+    if folder is not None or is_like_one:
+        use_folder(folder or here)
 
 
 def begin_call() -> None:
@@ -87,26 +75,13 @@ def written_folder() -> Path:
     return home_folder() / "written"
 
 
-def _module_folders() -> list[Path]:
-    folder = own_folder()
-    return [*([] if folder is None else [folder]), written_folder()]
-
-
-def own_module(name: str) -> Path | None:
-    """Return the file of a user's own module or package, or None."""
-    found = (module_in(folder, name) for folder in _module_folders() if name)
-    return next(filter(None, found), None)
-
-
-def module_in(folder: Path, name: str) -> Path | None:
-    """Return the file of a module or package in a folder, or None."""
-    place = folder / Path(*name.split("."))
-    files = (place.with_suffix(".py"), place / "__init__.py")
-    return next((path for path in files if path.is_file()), None)
+def module_folders() -> list[Path]:
+    """Return the folders of the user's own modules."""
+    return [*filter(None, [own_folder()]), written_folder()]
 
 
 def make_importable() -> None:
     """Let modules be imported from the user's own folders, after all other places."""
-    for folder in map(str, _module_folders()):
+    for folder in map(str, module_folders()):
         if folder not in sys.path:
             sys.path.append(folder)
