@@ -15,9 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import CLOSEST
+from omtl.experiment.descriptions import known_name, known_table
+from omtl.experiment.readings import CLOSEST
 from omtl.tables.cells import PLACE, with_numbers
-from omtl.tables.plan import known_name, known_table
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError

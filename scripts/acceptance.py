@@ -21,8 +21,8 @@ import pandas as pd
 
 from omtl.api.figures import Figure, figure
 from omtl.api.tables import Table, table
-from omtl.experiment.descriptions import CLOSEST, READINGS
-from omtl.tables.plan import descriptions
+from omtl.experiment.descriptions import descriptions
+from omtl.experiment.readings import CLOSEST, READINGS
 
 RECORD = Path(__file__).with_name("acceptance.csv")
 SLOW = {"omtrsl-table1"}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import options
+from omtl.experiment.descriptions import known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction import submission
 from omtl.reproduction.board import Board, from_results, make_board
-from omtl.tables.plan import known_name
 from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
 from omtl.util.paths import RESULTS

@@ -12,9 +12,9 @@ from omtl.api import figures, tables
 from omtl.evidence import ledger, statistics
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
-from omtl.experiment.descriptions import BLIND, OF_TABLES, READINGS
+from omtl.experiment.descriptions import describe, descriptions
+from omtl.experiment.readings import BLIND, OF_TABLES, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
-from omtl.tables import plan
 from omtl.tables.proofread import write_findings
 from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.verdict import OURS, VERDICTS
@@ -49,9 +49,9 @@ def reproduce_everything(request: Request) -> Summary:
     every = Summary(request)
     for reading in OF_TABLES:
         under = replace(request, reading=reading)
-        for name in plan.descriptions("table"):
+        for name in descriptions("table"):
             every.add_table(name, under)
-        for name in plan.descriptions("figure") if reading in READINGS else ():
+        for name in descriptions("figure") if reading in READINGS else ():
             every.add_figure(name, under)
     if request.selection is None and request.seed == 0:
         every.made("hindsight", write_hindsight_gap, request)
@@ -135,7 +135,7 @@ class Summary:
 
     def add_table(self, name: str, under: Request) -> None:
         """Make a table and its statistics; by the rule without hindsight, too, if it differs."""
-        description, reading = plan.describe("table", name), under.reading
+        description, reading = describe("table", name), under.reading
         searched = results_to_read("readings") / "readings" / f"{name}.{BLIND}.csv"
         if reading == BLIND and not searched.is_file():
             return
@@ -158,7 +158,7 @@ class Summary:
 
     def add_figure(self, name: str, under: Request) -> None:
         """Make a figure, and the statistics of its claims if it has any."""
-        counts = self.counts[plan.describe("figure", name).paper, under.reading]
+        counts = self.counts[describe("figure", name).paper, under.reading]
         counts[FIGURES] += 1
         done = self.made(f"{name}, {under.reading}", reproduce_figure, name, under)
         if done is not None:

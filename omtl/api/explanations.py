@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from omtl.experiment.descriptions import descriptions, known_id, known_name
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.experiment.unit import Result
@@ -22,7 +23,7 @@ from omtl.tables.cells import (
     planned,
 )
 from omtl.tables.notes import command_of_cell, why_of
-from omtl.tables.plan import descriptions, known_id, known_name, suspects
+from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError

@@ -11,7 +11,7 @@ import pandas as pd
 
 from omtl import datasets, results
 from omtl.experiment.composition import ComposedRun, composed
-from omtl.experiment.descriptions import Description
+from omtl.experiment.descriptions import Description, describe, descriptions, known_name
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
@@ -21,7 +21,6 @@ from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.reproduction.json_ld import croissant, write_crate
 from omtl.reproduction.record import write_record_table
-from omtl.tables import plan
 from omtl.tables.cells import as_rows, long_repeats, planned, with_numbers
 from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown
 from omtl.tables.notes import notes
@@ -138,10 +137,10 @@ def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[P
     UserError
         On an unknown table, figure, data set, reading or rule, or where there are no numbers.
     """
-    makers = dict.fromkeys(plan.descriptions("table"), _table)
-    makers |= dict.fromkeys(plan.descriptions("figure"), _figure)
+    makers = dict.fromkeys(descriptions("table"), _table)
+    makers |= dict.fromkeys(descriptions("figure"), _figure)
     makers |= dict.fromkeys(datasets.names(), _data_set)
-    known = plan.known_name("table, figure or data set", name, makers)
+    known = known_name("table, figure or data set", name, makers)
     contents, stem, summary, source = makers[known](known, request)
     paths = write_all(folder, {f"{stem}.{ending}": each for ending, each in contents.items()})
     return f"{known}: {summary}; from {source}", paths
@@ -149,7 +148,7 @@ def export_files(name: str, request: Request, folder: Path) -> tuple[str, list[P
 
 def _table(name: str, request: Request) -> Export:
     """Return the export of a table."""
-    description = plan.describe("table", name)
+    description = describe("table", name)
     cells, run = stored_or_published(planned(name, request), request)
     if not cells["n_repeats"].any():
         raise _nothing(f"omtl table {name}", request, description)
@@ -169,7 +168,7 @@ def _table(name: str, request: Request) -> Export:
 
 def _figure(name: str, request: Request) -> Export:
     """Return the export of a figure: the one in ``results/`` if it is the full run's."""
-    description = plan.describe("figure", name)
+    description = describe("figure", name)
     request.check(description)
     reading, stem = Reading.of(description.paper, request.reading), request.stem(description)
     figure = numbers.as_chosen(numbers.plan_figure(name, reading), request)

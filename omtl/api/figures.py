@@ -12,8 +12,8 @@ import pandas as pd
 from omtl.api.tables import check_files
 from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes, in_sentences
-from omtl.experiment.descriptions import by_reading, by_rule
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import describe, descriptions, known_name
+from omtl.experiment.readings import Reading, by_reading, by_rule
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import (
     FOLDED,
@@ -25,7 +25,6 @@ from omtl.figures.numbers import (
     show_figure,
 )
 from omtl.figures.pictures import LOOK, render
-from omtl.tables.plan import describe, descriptions, known_name
 from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError

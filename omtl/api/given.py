@@ -16,8 +16,8 @@ from omtl.api.source import written_class
 from omtl.datasets import DataSet
 from omtl.experiment.composition import GROUPS, ComposedRun, composed
 from omtl.experiment.config import options
+from omtl.experiment.descriptions import known_name
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
-from omtl.tables.plan import known_name
 from omtl.util import user_folder
 from omtl.util.errors import UserError, repeated
 from omtl.util.providers import module_file

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtl.experiment.config import option_files, options
+from omtl.experiment.descriptions import describe, descriptions, known_name
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
-from omtl.tables.plan import describe, descriptions, known_name
 from omtl.util import user_folder
 from omtl.util.providers import extension_of, module_file
 from omtl.util.screen import plural

@@ -23,7 +23,8 @@ from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, claims_of, in_sentences
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file
-from omtl.experiment.descriptions import TableDescription
+from omtl.experiment.descriptions import TableDescription, describe, diagnoses, known_table
+from omtl.experiment.readings import questions
 from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import (
     as_rows,
@@ -46,8 +47,7 @@ from omtl.tables.layout import (
     show,
     with_texts,
 )
-from omtl.tables.notes import diagnoses, notes, notes_on_sources, why_of
-from omtl.tables.plan import describe, known_table, refuse_wrong_questions
+from omtl.tables.notes import notes, notes_on_sources, why_of
 from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
     PublishedRun,
@@ -266,7 +266,7 @@ def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def check_files(paper: str) -> None:
     """Refuse a paper's wrong questions, claims and diagnoses before anything is played."""
     if paper_file(paper, "readings.yaml").exists():
-        refuse_wrong_questions(paper)
+        questions(paper)
     claims_of(paper)
     diagnoses(paper)
 

@@ -13,17 +13,11 @@ from collections.abc import Sequence
 from omtl.commands._options import option
 
 GROUP = "manage"
-OPTIONS = (option("names", nargs="*", metavar="NAME"),)
+OPTIONS = (option("names", nargs="*", metavar="NAME", help="a data set"),)
 
 
 def run(names: Sequence[str]) -> None:
-    """Download files, verify them, and print their paths.
-
-    Parameters
-    ----------
-    names
-        a data set
-    """
+    """Download files, verify them, and print their paths."""
     from data_fetchers import data_set_names, fetch_all
 
     for path in fetch_all(names or data_set_names()):

@@ -17,11 +17,11 @@ import pandas as pd
 
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED, compare_pairs
 from omtl.experiment.config import paper_file
-from omtl.experiment.descriptions import CLOSEST, FILES, Claim, Part
+from omtl.experiment.descriptions import Claim, Part, describe, descriptions, published, row_labels
+from omtl.experiment.readings import CLOSEST
 from omtl.experiment.schema import check_names, read_file, refuse_twice
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE, each_cell, places_in
-from omtl.tables.plan import describe, descriptions, published, row_labels
 from omtl.util.errors import UserError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def claims_of(paper: str) -> tuple[Claim, ...]:
         If a key is wrong, or a table has no row or column that is named.
     """
     path = paper_file(paper, "claims.yaml")
-    return read_file(FILES["claims"], path, _checked_claims) if path.exists() else ()
+    return read_file(tuple[Claim, ...], path, _checked_claims) if path.exists() else ()
 
 
 def _checked_claims(claims: tuple[Claim, ...], path: Path) -> tuple[Claim, ...]:

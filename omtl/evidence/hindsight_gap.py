@@ -19,13 +19,12 @@ import numpy as np
 import pandas as pd
 
 from omtl.evidence.comparisons import CONFIDENCE, FEWEST, RESAMPLES
-from omtl.experiment.descriptions import READINGS, TableDescription
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import TableDescription, describe, descriptions
+from omtl.experiment.readings import READINGS, Reading
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import as_text, planned, with_columns
-from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import write_rows
 from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.scoring import played

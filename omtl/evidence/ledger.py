@@ -27,10 +27,11 @@ from omtl.evidence.claims import (
 )
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file, paper_files
-from omtl.experiment.descriptions import CLOSEST, OF_TABLES, READINGS, SEARCHED, by_reading
+from omtl.experiment.descriptions import describe, descriptions
+from omtl.experiment.readings import CLOSEST, OF_TABLES, READINGS, SEARCHED, by_reading
 from omtl.figures.numbers import drawn_rows
 from omtl.tables.cells import each_cell
-from omtl.tables.plan import describe, descriptions, recorded_placebos
+from omtl.tables.placebo_test import recorded_placebos
 from omtl.tables.verdict import MATCH, MISSING, NEAR, SUBSTITUTE, TIMING, VERDICTS
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, RESULTS, ROOT, results_to_read

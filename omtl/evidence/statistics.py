@@ -16,12 +16,11 @@ from omtl.evidence.comparisons import (
     p_of_ranks,
 )
 from omtl.evidence.ranks import Ranking, rank_rows, rankings, write_diagrams
-from omtl.experiment.descriptions import TableDescription, by_reading
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import TableDescription, describe, descriptions
+from omtl.experiment.readings import Reading, by_reading
 from omtl.figures.numbers import as_chosen, plan_figure, show_figure
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import as_text, each_cell, planned
-from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import (
     folder_for,
     stored_or_published,

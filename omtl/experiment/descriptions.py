@@ -1,53 +1,31 @@
-"""The descriptions in ``experiments/``: tables, figures, claims, diagnoses and questions, typed.
-
-And how readings, and the files of results under them, are named.
-"""
+"""The descriptions in ``experiments/``: tables, figures, claims and diagnoses, typed, and print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import inf
-from typing import Any, Literal
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any, Literal, overload
 
-from omtl.experiment import schema
-from omtl.util.errors import UserError, check_known
-
-SUPPORT = ("silent", "ambiguous", "contradicts", "contrived")
-"""The support of a non-literal answer in a paper's text: it says nothing, its words allow both, it
-says something else, or nobody would write the answer before seeing the printed rows."""
-
-READINGS: Mapping[str, tuple[str, ...]] = {
-    "as_written": (),
-    "as_read": SUPPORT[:2],
-    "as_published": SUPPORT,
-}
-"""The standard readings, each with the non-literal answers that it may use, by their support in the
-paper's text."""
-
-BLIND = "blind"
-"""The reading without answers to questions of which an option was found by looking at printed
-numbers, and without contrived ones."""
-
-SEARCHED = {name: taken for name, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
-"""The readings that are searched for, with the support of the answers that they may take."""
-
-OF_TABLES = ("as_written", "as_read", BLIND, "as_published")
-"""The readings under which tables are made; `BLIND` where its search was made."""
-
-LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
-"""The reading with only literal answers, and the one closest to the published numbers, whose files
-do not carry its name."""
-
-
-def by_rule(name: str, selection: str, own: str) -> str:
-    """Return the name with the selection rule's, unless that is the table's or figure's own."""
-    return name if selection == own else f"{name}.{selection}"
-
-
-def by_reading(name: str, reading: str) -> str:
-    """Return the name with the reading's, unless that is the closest one."""
-    return name if reading == CLOSEST else f"{name}.{reading}"
+from omtl.experiment.config import load_option, options, paper_file, paper_files, published_file
+from omtl.experiment.schema import (
+    check_names,
+    choose,
+    keys_of,
+    read_file,
+    read_text,
+    refuse_other_name,
+    refuse_twice,
+    typed,
+)
+from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
+from omtl.util.errors import UserError
+from omtl.util.files import State, file_state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,61 +344,259 @@ class Diagnosis:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What a paper leaves open; its options set config values.
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the known name; case counts only where names differ in nothing else.
 
-    `support` says of each option besides the literal one what the paper's text says of it.
+    Parameters
+    ----------
+    what : str
+        What is named, for the message.
+    name : str
+        What was typed.
+    known : iterable of str
+        What there is.
+
+    Raises
+    ------
+    UserError
+        If there is none, with the closest known names, or it is no text.
     """
-
-    asks: str
-    says: str
-    literal: str
-    columns: tuple[str, ...]
-    options: Mapping[str, Mapping[str, Any]]
-    support: Mapping[str, str] = field(default_factory=dict)
-    post_hoc: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse an option without its support in the paper's text, or a literal one with one."""
-        check_known("literal", self.literal, self.options)
-        departures = self.options.keys() - {self.literal}
-        for option in sorted(departures | self.support.keys()):
-            if option not in departures:
-                raise UserError(
-                    f"support names {option!r}, which is not an option besides the literal one"
-                )
-            if self.support.get(option) not in SUPPORT:
-                raise UserError(
-                    f"option {option!r} has support {self.support.get(option)!r}; write one of "
-                    f"{', '.join(SUPPORT)}"
-                )
-
-    def offered(self, reading: str) -> list[str]:
-        """Return the options that a reading in `SEARCHED` may take, with the literal one."""
-        if reading == BLIND and self.post_hoc:
-            return [self.literal]
-        return [o for o in self.options if self.support.get(o) in (None, *SEARCHED[reading])]
+    if not isinstance(name, str):
+        raise UserError(f"{what}: {name!r} must be a name")
+    names = list(known)
+    alike = [one for one in names if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else choose(what, name, names)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Readings:
-    """The questions of a paper by their names."""
-
-    questions: Mapping[str, Question]
-
-
-FILES: Mapping[str, Any] = {
-    "table": TableDescription,
-    "figure": FigureDescription,
-    "claims": tuple[Claim, ...],
-    "diagnoses": tuple[Diagnosis, ...],
-    "readings": Readings,
+KINDS: Mapping[str, tuple[str, Any]] = {
+    "table": ("table*.yaml", TableDescription),
+    "figure": ("fig*.yaml", FigureDescription),
 }
-"""What the files of a paper hold."""
+"""What is described: in which files of a paper, and as what."""
 
 
-def schema_of_file(file: str) -> dict[str, Any]:
-    """Return the JSON Schema of one of the `FILES` of a paper."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"omtl {file}"}
-    return head | schema.json_schema(FILES[file])
+def descriptions(kind: str) -> dict[str, Path]:
+    """Return the files that describe tables or figures, by id.
+
+    Parameters
+    ----------
+    kind : {"table", "figure"}
+    """
+    pattern, _ = KINDS[kind]
+    return {f"{path.parent.name}-{path.stem}": path for path in paper_files(pattern)}
+
+
+def known_table(name: str) -> str:
+    """Return the id of a table; raise UserError if there is no such table."""
+    return known_name("table", name, descriptions("table"))
+
+
+def known_id(name: str) -> str:
+    """Return the id of a table or figure; raise UserError if there is no such one."""
+    return known_name("table or figure", name, [*descriptions("table"), *descriptions("figure")])
+
+
+@overload
+def describe(kind: Literal["table"], name: str) -> TableDescription: ...
+@overload
+def describe(kind: Literal["figure"], name: str) -> FigureDescription: ...
+@overload
+def describe(kind: str, name: str) -> TableDescription | FigureDescription: ...
+def describe(kind: str, name: str) -> TableDescription | FigureDescription:
+    """Return the description of a table or figure.
+
+    Raises
+    ------
+    UserError
+        If there is none with this id, or a key is wrong.
+    """
+    known = descriptions(kind)
+    path = known[choose(kind, name, list(known))]
+    return read_file(
+        {"table": TableDescription, "figure": FigureDescription}[kind], path, _completed
+    )
+
+
+def _completed(
+    description: TableDescription | FigureDescription, path: Path
+) -> TableDescription | FigureDescription:
+    """Return a description, that of a table with rows of ours, after checking its names."""
+    paper = path.parent.name
+    for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
+        refuse_other_name(path, key, getattr(description, key), due)
+    if description.repeats < 1:
+        raise UserError(f"{path}: repeats={description.repeats} must be a positive whole number")
+    if isinstance(description, FigureDescription):
+        _check_figure(description, str(path))
+        return description
+    if description.baselines == "ours" and not any(row.ours for row in description.rows):
+        ours = load_option("comparison", "beside_papers")["rows"]
+        more = typed(tuple[Row, ...], ours, "comparison beside_papers", "rows")
+        description = replace(description, rows=description.rows + more)
+    _check_table(description, str(path))
+    return description
+
+
+def row_labels(table: TableDescription) -> list[str]:
+    """Return what the rows of a table are called, without the headings of groups."""
+    return [row.label for row in table.rows if not row.group]
+
+
+def _check_table(table: TableDescription, where: str) -> None:
+    """Refuse a description that names a metric, row, column or reading which there is not."""
+    from omtl.measures.metrics import METRICS  # NumPy loads slowly, and names do without
+
+    bold, slow = table.print.bold, table.too_slow
+    rows = chain(
+        *(table.proposed, table.searched_without, table.same_row, *table.same_row.values()),
+        *(*bold.values(), *(cells.rows for cells in slow)),
+    )
+    columns = chain(table.print.examples, bold, *(cells.columns for cells in slow))
+    printed = [column.published for column in table.columns]
+    digits = table.digits.values() if isinstance(table.digits, Mapping) else [table.digits]
+    for key, value in (("plays", table.plays), *(("digits", each) for each in digits)):
+        if value < 0:
+            raise UserError(f"{where}: {key}={value} must be 0 at least")
+    refuse_twice(f"{where}, row", row_labels(table))
+    refuse_twice(f"{where}, column", printed)
+    check_places(where, (column.patch for column in table.columns))
+    for column in table.columns:
+        played = {"dataset": column.dataset, "protocol": table.protocol}
+        for group, name, *_ in (key.split(".") for key in column.patch):
+            if group in played and name not in ("*", played[group]):
+                raise UserError(
+                    f"{where}, column {column.published}: its patch is of the {group} {name!r}, "
+                    f"and the column plays {played[group]!r}"
+                )
+    check_names(
+        where,
+        ("metric", [table.metric], METRICS),
+        ("row", rows, row_labels(table)),
+        ("column", columns, printed),
+        ("reading", chain(*(cells.readings for cells in slow)), known_readings()),
+    )
+
+
+def _check_figure(figure: FigureDescription, where: str) -> None:
+    """Refuse a figure of two panels with one label, or with marks that its table lacks."""
+    refuse_twice(f"{where}, panel", [panel.label for panel in figure.panels])
+    if figure.columns < 1:
+        raise UserError(f"{where}: columns={figure.columns} must be a positive whole number")
+    lines = [line for panel in figure.panels for line in panel.lines]
+    scales = [line.scale for line in lines if line.scale]
+    check_names(where, ("scale", scales, ("linear", "log", "log1p")))
+    if figure.published:
+        table = describe("table", figure.published)
+        rows = [line.published for line in lines if line.published]
+        columns = [panel.published for panel in figure.panels if panel.published]
+        check_names(
+            where,
+            (f"row of {table.id}", rows, row_labels(table)),
+            (f"column of {table.id}", columns, [one.published for one in table.columns]),
+        )
+
+
+def known_readings() -> list[str]:
+    """Return the names of the readings of any paper."""
+    return list(dict.fromkeys(name.rpartition("/")[2] for name in options("reading")))
+
+
+def shown_as(paper: str) -> list[tuple[str, str]]:
+    """Return what a paper's tables and figures call data sets: pairs of a name and a data set."""
+    tables = [describe("table", n) for n in descriptions("table") if n.startswith(f"{paper}-")]
+    figures = [describe("figure", n) for n in descriptions("figure") if n.startswith(f"{paper}-")]
+    columns = [(column.published, column.dataset) for table in tables for column in table.columns]
+    return columns + [(panel.dataset, panel.dataset) for one in figures for panel in one.panels]
+
+
+def published(table: str) -> list[dict[str, str]]:
+    """Return the published numbers of a table, as printed, in the paper's order.
+
+    Raises
+    ------
+    UserError
+        If they cannot be read, or are not those of the table, each once.
+    """
+    known = descriptions("table")
+    path = published_file(table, known[choose("table", table, list(known))])
+    return _published(path, table, file_state(path))
+
+
+PUBLISHED = ("table", "dataset", "algorithm", "task", "metric", "mean", "std")
+"""The columns of a file of published numbers."""
+
+
+@cache
+def _published(path: Path, table: str, _: State) -> list[dict[str, str]]:
+    rows = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff")))
+    if tuple(rows.fieldnames or ()) != PUBLISHED:
+        raise UserError(f"{path}: its first line must be {','.join(PUBLISHED)}")
+    found: list[dict[str, str]] = []
+    for row in rows:
+        where = f"{path}, line {rows.line_num}"
+        if None in row or None in row.values():
+            raise UserError(f"{where}: it does not have {len(PUBLISHED)} fields")
+        refuse_other_name(where, "table", row["table"], table)
+        for key in ("mean", "std"):
+            if not is_number(row[key]) and (key == "mean" or row[key]):
+                raise UserError(f"{where}: {key} {row[key]!r} must be a number")
+        found.append(row)
+    refuse_twice(str(path), [", ".join(row[key] for key in PUBLISHED[1:5]) for row in found])
+    if not found:
+        raise UserError(f"{path}: it has no number; write a line for each printed one")
+    return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse patches that set a value ``group.name.key`` which no config has; a name may be ``*``.
+
+    Of a table a reading says what its ± is: ``table.<id>.spread``.
+
+    Raises
+    ------
+    UserError
+        With the place, `where`, and the closest known name.
+    """
+    for key in dict.fromkeys(key for patch in patches for key in patch):
+        (group, _, rest), tables = key.partition("."), descriptions("table")
+        name, _, path = rest.partition(".")
+        if group == "table":
+            check_names(where, (group, [name], tables), ("value of a table", [path], ["spread"]))
+            continue
+        check_names(where, ("group", [group], SPECS))
+        kind, known = SPECS[group], ["*"] if name == "*" else options(group)
+        keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
+        values = (f"value of {group} {name}", [path.partition(".")[0]], sorted(keys))
+        check_names(where, (group, [name], known), values)
+
+
+def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
+    """Return a paper's written diagnoses of cells that are off or far from the printed number.
+
+    They are in ``experiments/<paper>/diagnoses.yaml``.
+    """
+    path = paper_file(paper, "diagnoses.yaml")
+    return read_file(tuple[Diagnosis, ...], path, _checked_diagnoses) if path.exists() else ()
+
+
+def _checked_diagnoses(entries: tuple[Diagnosis, ...], path: Path) -> tuple[Diagnosis, ...]:
+    from omtl.measures.metrics import METRICS
+
+    for entry in entries:
+        table = describe("table", entry.table)
+        check_names(
+            str(path),
+            ("reading", entry.readings, known_readings()),
+            ("data set", [entry.dataset], [column.published for column in table.columns]),
+            ("algorithm", entry.algorithms, row_labels(table)),
+            ("metric", entry.metrics, METRICS),
+        )
+    return entries

@@ -1,73 +1,122 @@
-"""Readings: how a paper's open questions are answered, as functions of specifications."""
+"""Readings: how a paper's open questions are answered, as functions of specifications.
+
+And how readings, and the files of results under them, are named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from omtl.experiment.config import options, paper_file, paper_files
-from omtl.experiment.descriptions import Question, Readings
-from omtl.experiment.schema import check_names, choose, keys_of, read_file, read_yaml
-from omtl.experiment.specs import SPECS, ProtocolSpec, Spec, known_settings
+from omtl.experiment.config import options, paper_file
+from omtl.experiment.descriptions import check_places, shown_as
+from omtl.experiment.schema import check_names, choose, read_file
+from omtl.experiment.specs import Spec
+from omtl.util.errors import UserError, check_known
 
 S = TypeVar("S", bound=Spec)
 
-TABLE = "table"
-"""The group of what a reading says about tables, and not about experiments."""
+SUPPORT = ("silent", "ambiguous", "contradicts", "contrived")
+"""The support of a non-literal answer in a paper's text: it says nothing, its words allow both, it
+says something else, or nobody would write the answer before seeing the printed rows."""
+
+READINGS: Mapping[str, tuple[str, ...]] = {
+    "as_written": (),
+    "as_read": SUPPORT[:2],
+    "as_published": SUPPORT,
+}
+"""The standard readings, each with the non-literal answers that it may use, by their support in the
+paper's text."""
+
+BLIND = "blind"
+"""The reading without answers to questions of which an option was found by looking at printed
+numbers, and without contrived ones."""
+
+SEARCHED = {name: taken for name, taken in READINGS.items() if taken} | {BLIND: SUPPORT[:3]}
+"""The readings that are searched for, with the support of the answers that they may take."""
+
+OF_TABLES = ("as_written", "as_read", BLIND, "as_published")
+"""The readings under which tables are made; `BLIND` where its search was made."""
+
+LITERAL, CLOSEST = next(iter(READINGS)), "as_published"
+"""The reading with only literal answers, and the one closest to the published numbers, whose files
+do not carry its name."""
+
+
+def by_rule(name: str, selection: str, own: str) -> str:
+    """Return the name with the selection rule's, unless that is the table's or figure's own."""
+    return name if selection == own else f"{name}.{selection}"
+
+
+def by_reading(name: str, reading: str) -> str:
+    """Return the name with the reading's, unless that is the closest one."""
+    return name if reading == CLOSEST else f"{name}.{reading}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a paper leaves open; its options set config values.
+
+    `support` says of each option besides the literal one what the paper's text says of it.
+    """
+
+    asks: str
+    says: str
+    literal: str
+    columns: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    support: Mapping[str, str] = field(default_factory=dict)
+    post_hoc: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an option without its support in the paper's text, or a literal one with one."""
+        check_known("literal", self.literal, self.options)
+        departures = self.options.keys() - {self.literal}
+        for option in sorted(departures | self.support.keys()):
+            if option not in departures:
+                raise UserError(
+                    f"support names {option!r}, which is not an option besides the literal one"
+                )
+            if self.support.get(option) not in SUPPORT:
+                raise UserError(
+                    f"option {option!r} has support {self.support.get(option)!r}; write one of "
+                    f"{', '.join(SUPPORT)}"
+                )
+
+    def offered(self, reading: str) -> list[str]:
+        """Return the options that a reading in `SEARCHED` may take, with the literal one."""
+        if reading == BLIND and self.post_hoc:
+            return [self.literal]
+        return [o for o in self.options if self.support.get(o) in (None, *SEARCHED[reading])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readings:
+    """The questions of a paper by their names."""
+
+    questions: Mapping[str, Question]
 
 
 def questions(paper: str) -> Mapping[str, Question]:
-    """Return a paper's open questions by name, from its ``readings.yaml``; raise UserError if it
-    is wrong."""
-    return read_file(Readings, paper_file(paper, "readings.yaml")).questions
-
-
-def check_questions(asked: Mapping[str, Question], columns: Iterable[str], where: str) -> None:
-    """Refuse questions of a paper with a wrong column or place of a config value.
-
-    Parameters
-    ----------
-    asked : mapping
-        The questions by name.
-    columns : iterable of str
-        What the columns and panels of the paper are called.
-    where : str
-        What to call their place.
+    """Return a paper's open questions by name, from its ``readings.yaml``.
 
     Raises
     ------
     UserError
-        With the closest known name.
+        If a key is wrong, or a question names a column or a place which there is not.
     """
-    known = list(columns)
-    for name, question in asked.items():
-        here = f"{where}, question {name}"
-        check_names(here, ("column", question.columns, known))
-        check_places(here, question.options.values())
+    return read_file(Readings, paper_file(paper, "readings.yaml"), _checked_questions).questions
 
 
-def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse patches that set a value which no config has; raise UserError."""
-    for key in dict.fromkeys(key for patch in patches for key in patch):
-        _check_place(where, *key.split("."))
-
-
-def _check_place(where: str, group: str, name: str = "", *path: str) -> None:
-    """Refuse a place ``group.name.key`` that no config has; a name may be ``*``.
-
-    Of a table a reading says what its ± is: ``table.<id>.spread``.
-    """
-    if group == TABLE:
-        tables = [f"{path.parent.name}-{path.stem}" for path in paper_files("table*.yaml")]
-        check_names(where, (group, [name], tables), ("value of a table", path, ["spread"]))
-        return
-    check_names(where, ("group", [group], SPECS))
-    if name != "*":
-        check_names(where, (group, [name], options(group)))
-    kind = SPECS[group]
-    keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
-    check_names(where, (f"value of {group} {name}", path[:1] or [""], sorted(keys)))
+def _checked_questions(read: Readings, path: Path) -> Readings:
+    columns = dict(shown_as(path.parent.name))
+    for name, question in read.questions.items():
+        where = f"{path}, question {name}"
+        check_names(where, ("column", question.columns, columns))
+        check_places(where, question.options.values())
+    return read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +171,7 @@ class Reading(Spec):
 
     def spread_in(self, table: str, written: str) -> str:
         """Return what the ± of a table is: as `written`, unless an answer says otherwise."""
-        return str(self.patch.get(f"{TABLE}.{table}.spread", written))
+        return str(self.patch.get(f"table.{table}.spread", written))
 
     def for_column(self, column: str) -> Self:
         """Return the reading with only its answers that can affect a column of a table."""
@@ -142,10 +191,10 @@ class Reading(Spec):
         typed : collection of str
             Questions whose answers stay in any case, because they were typed.
         """
-        shown = columns_with(self.paper, dataset) if self.answers else set()
-        if not shown:
+        shown = shown_as(self.paper or "") if self.answers else set()
+        if not (named := {name for name, its in shown if its == dataset}):
             return self
-        asked, named = self.asked, {*shown, dataset}
+        asked = self.asked
         return self._with_answers(
             lambda name: (
                 name in typed
@@ -162,15 +211,3 @@ class Reading(Spec):
 
 NO_READING = Reading(name="none", paper=None)
 """A reading without answers."""
-
-
-def columns_with(paper: str | None, dataset: str) -> set[str]:
-    """Return the names under which a paper's tables and figures show a data set."""
-    shown = [
-        each
-        for pattern, key in (("table*.yaml", "columns"), ("fig*.yaml", "panels"))
-        for path in paper_files(pattern)
-        if path.parent.name == paper
-        for each in read_yaml(path)[key]
-    ]
-    return {each.get("published", dataset) for each in shown if each["dataset"] == dataset}

@@ -14,14 +14,14 @@ import pandas as pd
 
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure, Outcome, run_units, why_lacking
-from omtl.experiment.descriptions import FigureDescription, Panel
+from omtl.experiment.descriptions import FigureDescription, Panel, describe, published
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
+from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Names, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
-from omtl.tables.plan import describe, published, rule_of
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import played
@@ -186,7 +186,7 @@ def show_panel(
 ) -> ShownPanel:
     """Return a panel with its numbers, from the store and the data alone."""
     n_repeats = request.n_repeats(figure.description)
-    rule = rule_of(request.rule(figure.description), figure.reading)
+    rule = figure.reading(SelectionSpec.named(request.rule(figure.description)))
     lines = [line for line in figure.lines if line.panel is panel]
     there: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}

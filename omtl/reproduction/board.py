@@ -21,10 +21,10 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
+from omtl.experiment.descriptions import known_name
 from omtl.experiment.specs import ParallelSpec
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.cells import as_text
-from omtl.tables.plan import known_name
 from omtl.util.errors import UserError
 from omtl.util.host import host
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read

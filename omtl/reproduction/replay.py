@@ -31,6 +31,7 @@ from omtl.compute.own_process import Apart, LostProcess
 from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.evidence.board import CELLS, BoardPlan, as_cells, code_of_learner, of_results, stream_of
 from omtl.experiment.config import options
+from omtl.experiment.descriptions import descriptions, known_table
 from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import (
@@ -47,7 +48,6 @@ from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import check_arrays
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
-from omtl.tables.plan import descriptions, known_table
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.tables.scoring import chosen_for, combined, numbers_at
 from omtl.tables.verdict import std_of

@@ -21,14 +21,21 @@ import pandas as pd
 import yaml
 
 from omtl.experiment.config import options, paper_file, paper_files
-from omtl.experiment.descriptions import BLIND, LITERAL, READINGS, SEARCHED, Question
-from omtl.experiment.readings import Reading, questions
+from omtl.experiment.descriptions import describe
+from omtl.experiment.readings import (
+    BLIND,
+    LITERAL,
+    READINGS,
+    SEARCHED,
+    Question,
+    Reading,
+    questions,
+)
 from omtl.experiment.specs import SearchSpec
 from omtl.tables.cells import PLACE, description_of, place_of, planned
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
-from omtl.tables.plan import describe, suspects
 from omtl.tables.play import play_cells
-from omtl.tables.proofread import MEAN
+from omtl.tables.proofread import MEAN, suspects
 from omtl.tables.published_results import folder_for
 from omtl.tables.reading_importance import page
 from omtl.tables.request import ParallelOptions, Request, request_for

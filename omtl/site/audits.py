@@ -15,11 +15,10 @@ import pandas as pd
 from omtl.evidence.claims import claims_of
 from omtl.evidence.ledger import rows_of_claims
 from omtl.evidence.ranks import RANKS
-from omtl.experiment.descriptions import CLOSEST, READINGS, SUPPORT, Question, by_reading
-from omtl.experiment.readings import Reading
+from omtl.experiment.readings import CLOSEST, READINGS, SUPPORT, Question, Reading, by_reading
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import markdown_html, plain
-from omtl.tables.plan import by_row
+from omtl.tables.proofread import by_row
 from omtl.tables.published_results import SHOWN_READINGS
 from omtl.util.errors import UserError
 from omtl.util.result_files import read_csv, rows_in, text_of

@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import Panel, by_reading
+from omtl.experiment.descriptions import Panel
+from omtl.experiment.readings import by_reading
 from omtl.figures.colours import colours_of
 from omtl.figures.panels import y_label_of
 from omtl.site.sources import Sources

@@ -13,11 +13,10 @@ from typing import Any
 import pandas as pd
 
 from omtl.experiment.config import option_file, options, paper_file, paper_files
-from omtl.experiment.descriptions import FigureDescription, Question, TableDescription
-from omtl.experiment.readings import questions
+from omtl.experiment.descriptions import FigureDescription, TableDescription, describe, descriptions
+from omtl.experiment.readings import Question, questions
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.figures.numbers import drawn_rows
-from omtl.tables.plan import describe, descriptions
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util.result_files import text_of
 

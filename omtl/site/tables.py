@@ -24,7 +24,7 @@ from omtl.tables.cells import (
 )
 from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
-from omtl.tables.plan import suspects
+from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
 from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
 from omtl.util.screen import plural

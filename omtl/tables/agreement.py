@@ -21,8 +21,7 @@ import scipy  # which loads `scipy.special` when it is used: that takes a quarte
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, as_text, each_cell, first_cell
-from omtl.tables.placebo_test import PLACEBOS, gaps
-from omtl.tables.plan import recorded_placebos
+from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
 from omtl.tables.verdict import CLOSE, JUDGED
 from omtl.util.seeds import generator
 

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import Row, TableDescription
+from omtl.experiment.descriptions import Row, TableDescription, describe, published
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, did_you_mean
-from omtl.experiment.specs import SearchSpec
+from omtl.experiment.specs import SearchSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Names
 from omtl.measures.metrics import METRICS
-from omtl.tables.plan import describe, published, refuse_wrong_questions, rule_of
 from omtl.tables.request import Request
 from omtl.tables.verdict import OURS, QUANTITIES, TIMING
 from omtl.util.errors import UserError
@@ -84,8 +83,6 @@ def planned(
     if reading is None:
         request.check(of)
         reading = Reading.of(of.paper, request.reading)
-    if reading.answers:
-        refuse_wrong_questions(reading.paper)
     if plays is None:
         plays = 0 if request.one_draw else of.plays
     rows = {row.label: row for row in of.rows if not row.group}
@@ -112,7 +109,7 @@ def planned(
             "experiment": first,
             "alternatives": tuple(others),
             "tuned_by": experiment(tuned_by, row.network, place) if tuned_by else None,
-            "rule": rule_of(row.selection.get(selection, selection), read[place]),
+            "rule": read[place](SelectionSpec.named(row.selection.get(selection, selection))),
             "answers": read[place].answers,
             "search": SearchSpec.named(search) if search else None,
             "too_slow": next(

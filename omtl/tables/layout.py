@@ -25,7 +25,7 @@ from omtl.tables.cells import (
     places_in,
     with_columns,
 )
-from omtl.tables.plan import suspects
+from omtl.tables.proofread import suspects
 from omtl.tables.verdict import (
     CONTAINS,
     EXCLUDES,

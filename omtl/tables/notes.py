@@ -5,36 +5,20 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from omtl.compute.store import pulled_note
-from omtl.experiment.config import options, paper_file
-from omtl.experiment.descriptions import (
-    BLIND,
-    FILES,
-    LITERAL,
-    READINGS,
-    Diagnosis,
-    TableDescription,
-)
-from omtl.experiment.readings import Reading
-from omtl.experiment.schema import check_names, read_file
+from omtl.experiment.config import options
+from omtl.experiment.descriptions import TableDescription, diagnoses
+from omtl.experiment.readings import BLIND, LITERAL, READINGS, Reading
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, place_of, places_in
-from omtl.tables.placebo_test import HALVES
-from omtl.tables.plan import (
-    by_row,
-    describe,
-    known_readings,
-    recorded_placebos,
-    row_labels,
-    suspects,
-)
+from omtl.tables.placebo_test import HALVES, recorded_placebos
+from omtl.tables.proofread import by_row, suspects
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
 from omtl.tables.verdict import (
     CLOSE,
@@ -83,28 +67,6 @@ def notes(cells: pd.DataFrame, findings: Sequence[str] | None = None) -> list[st
         *_same_readings(cells, of),
         *placebos,
     ]
-
-
-def diagnoses(paper: str) -> tuple[Diagnosis, ...]:
-    """Return a paper's written diagnoses of cells that are off or far from the printed number.
-
-    They are in ``experiments/<paper>/diagnoses.yaml``.
-    """
-    path = paper_file(paper, "diagnoses.yaml")
-    return read_file(FILES["diagnoses"], path, _checked) if path.exists() else ()
-
-
-def _checked(entries: tuple[Diagnosis, ...], path: Path) -> tuple[Diagnosis, ...]:
-    for entry in entries:
-        table = describe("table", entry.table)
-        check_names(
-            str(path),
-            ("reading", entry.readings, known_readings()),
-            ("data set", [entry.dataset], [column.published for column in table.columns]),
-            ("algorithm", entry.algorithms, row_labels(table)),
-            ("metric", entry.metrics, METRICS),
-        )
-    return entries
 
 
 def diagnosis_of(cell: Any, paper: str) -> str:

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import SEARCHED, Question
-from omtl.experiment.readings import questions
+from omtl.experiment.descriptions import describe, published
+from omtl.experiment.readings import SEARCHED, Question, questions
 from omtl.measures.metrics import METRICS, Scale
-from omtl.tables.plan import describe, published
 from omtl.tables.verdict import CLOSE
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.result_files import read_csv, write_csv
+from omtl.util.result_files import read_csv, rows_in, write_csv
 from omtl.util.seeds import generator
 
 FARTHEST = 0.25
@@ -212,3 +211,11 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
     path = folder / f"{table}.placebo.csv"
     write_csv(path, placebo_test(search, asked, seed))
     return path
+
+
+def recorded_placebos(
+    table: str, reading: str, results: Path = RESULTS
+) -> Mapping[str, str] | None:
+    """Return the row of a whole table in the placebo test of a reading; None without any."""
+    rows = rows_in(results / "readings" / f"{table}.placebo.csv")
+    return next((row for row in reversed(rows) if row["reading"] == reading), None)

@@ -7,7 +7,7 @@ of examples, the meaning of ``±`` and the bold numbers (``print`` in the table'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor
@@ -18,14 +18,19 @@ import numpy as np
 import pandas as pd
 import scipy  # which loads `scipy.special` when it is used: that takes a quarter of a second
 
-from omtl.experiment.descriptions import TableDescription
+from omtl.experiment.descriptions import (
+    PUBLISHED,
+    TableDescription,
+    describe,
+    descriptions,
+    published,
+)
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import PLACE
-from omtl.tables.plan import PUBLISHED, Finding, by_row, describe, descriptions, published
 from omtl.tables.verdict import unit_of
-from omtl.util.paths import RESULTS
-from omtl.util.result_files import as_csv, write_all
+from omtl.util.paths import RESULTS, results_to_read
+from omtl.util.result_files import as_csv, rows_in, write_all
 
 LEVEL = 0.01
 """Probability below which a coincidence counts as a finding."""
@@ -39,6 +44,35 @@ EXTENT = ("table", "check", "tested", "expected", "suspect_cells")
 
 Printed = dict[str, str]
 """A published cell: its place, mean and spread."""
+
+
+Finding = Mapping[str, str]
+"""A row of ``results/proofread.csv``: a finding about a printed cell.
+
+`of` is the mean, the spread or the mark of the best. `chance` is the probability of the
+coincidence, at most; 0 for what arithmetic rules out, empty where none can be given.
+"""
+
+
+def suspects(table: str) -> list[Finding]:
+    """Return what `omtl audit proofread` has found of a table's printed cells."""
+    found = rows_in(results_to_read("proofread.csv") / "proofread.csv")
+    return [row for row in found if row["table"] == table]
+
+
+def by_row(findings: Iterable[Finding]) -> list[str]:
+    """Return one sentence for each row's identical findings."""
+    rows: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for one in findings:
+        places = rows.setdefault((one["algorithm"], one["says"]), {})
+        tasks = places.setdefault(one["dataset"], [])
+        tasks += [] if one["task"] == "all" else [one["task"]]
+    return [
+        f"{algorithm} on "
+        + "; ".join(" ".join([data, ", ".join(tasks)]).strip() for data, tasks in places.items())
+        + f": {says}"
+        for (algorithm, says), places in rows.items()
+    ]
 
 
 class ProofreadOutcome(NamedTuple):

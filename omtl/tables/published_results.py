@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import OF_TABLES, READINGS, by_reading, by_rule
-from omtl.experiment.readings import Reading
+from omtl.experiment.readings import OF_TABLES, READINGS, Reading, by_reading, by_rule
 from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import agreement_rows, trend_rows
 from omtl.tables.cells import (

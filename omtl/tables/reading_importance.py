@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from omtl.experiment.descriptions import Question
+from omtl.experiment.readings import Question
 from omtl.tables.verdict import JUDGED
 from omtl.util.result_files import markdown_table
 

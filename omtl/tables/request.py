@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from omtl.compute.store import Store
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import (
-    CLOSEST,
-    Description,
-    FigureDescription,
-    by_reading,
-    by_rule,
-)
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import Description, FigureDescription, known_name, known_readings
+from omtl.experiment.readings import CLOSEST, Reading, by_reading, by_rule
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, choose, refuse_unfit
 from omtl.experiment.selection import (
     NO_HINDSIGHT,
@@ -23,8 +17,6 @@ from omtl.experiment.selection import (
     plays_a_path,
 )
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
-from omtl.tables import plan
-from omtl.tables.plan import known_name
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 
@@ -71,7 +63,7 @@ AUTO: Literal["auto"] = "auto"
 
 def rule_without_hindsight(own: str, reading: Reading | None = None) -> str:
     """Return the name of the rule without hindsight: a table's own rule if it has none."""
-    rule = plan.rule_of(own, reading) if reading else SelectionSpec.named(own)
+    rule = reading(SelectionSpec.named(own)) if reading else SelectionSpec.named(own)
     return own if is_without_hindsight(rule) else NO_HINDSIGHT_OF.get(rule.rule, NO_HINDSIGHT)
 
 
@@ -171,7 +163,7 @@ class Request:
                 f"{description.id} is tuned without hindsight by {wanted}, not {NO_HINDSIGHT}; "
                 f"use --selection {wanted}"
             )
-        rule = plan.rule_of(self.rule(description), reading)
+        rule = reading(SelectionSpec.named(self.rule(description)))
         if isinstance(description, FigureDescription) and plays_a_path(rule):
             raise UserError(
                 f"figure {description.id}: selection {rule.name} plays several points in turn, and "
@@ -197,8 +189,7 @@ def request_for(**given: Unpack[RequestOptions]) -> Request:
             asked[group] = known_name(group, asked[group], options(group))
     reading = asked.pop("reading", None) or CLOSEST
     if "/" not in reading:
-        known = dict.fromkeys(name.rpartition("/")[2] for name in options("reading"))
-        reading = known_name("reading", reading, known)
+        reading = known_name("reading", reading, known_readings())
     return Request(reading, parallel=parallel_for(**how), **asked)
 
 

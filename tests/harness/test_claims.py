@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +33,6 @@ from omtl.evidence.ranks import cliques, critical_difference, rank, rank_rows
 from omtl.evidence.statistics import comparison_rows
 from omtl.experiment.descriptions import Claim
 from omtl.measures.correction import holm
-from omtl.tables import plan
 from omtl.tables.cells import each_cell
 from omtl.tables.request import Request
 from omtl.tables.verdict import judged as judged_cells
@@ -158,9 +156,8 @@ def test_reproduce_goes_on_where_a_table_fails(
             raise fault
         return made
 
-    import_module("omtl.api.tables")  # imported under the fakes, it would keep them
-    monkeypatch.setattr(plan, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
-    monkeypatch.setattr(plan, "describe", described)
+    monkeypatch.setattr(everything, "descriptions", lambda kind: dict.fromkeys(ids[kind]))
+    monkeypatch.setattr(everything, "describe", described)
     monkeypatch.setattr(everything, "reproduce_table", table)
     monkeypatch.setattr(everything, "reproduce_figure", lambda *_: made)
     monkeypatch.setattr(ledger, "write_ledgers", lambda: ([], []))

@@ -31,11 +31,10 @@ from omtl.compute.batches import Batches
 from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import options
-from omtl.tables import plan
+from omtl.experiment.descriptions import descriptions
 from omtl.tables.cells import as_rows, planned
 from omtl.tables.layout import latex, lay_out, layout_markdown, show
 from omtl.tables.notes import notes
-from omtl.tables.plan import descriptions
 from omtl.tables.play import units_of
 from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
@@ -133,7 +132,7 @@ def test_list_and_doctor_speak_json(told) -> None:
     """And list all that there is."""
     found = json.loads(told("list", "--json"))
     assert [row["name"] for row in found["algorithms"]] == options("algorithm")
-    assert {row["name"] for row in found["tables"]} == set(plan.descriptions("table"))
+    assert {row["name"] for row in found["tables"]} == set(descriptions("table"))
     findings = json.loads(told("doctor", "--json"))
     states = {(row["part"], row["name"]): row["state"] for row in findings}
     assert states["packages", "numpy"] in ("ok", "note")

@@ -15,6 +15,7 @@ from miniature import AS_WRITTEN, SERIAL, a_rule, small
 from omtl.api.figures import measured_figure
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store, StoredRow
+from omtl.experiment.descriptions import describe, descriptions
 from omtl.experiment.playing import compute
 from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
@@ -25,7 +26,6 @@ from omtl.figures.numbers import as_chosen, figure_rows, plan_figure, show_figur
 from omtl.figures.panels import axes
 from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
-from omtl.tables.plan import describe, descriptions
 from omtl.tables.request import Request
 from omtl.util.paths import ROOT
 

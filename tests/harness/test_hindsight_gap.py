@@ -19,14 +19,14 @@ from omtl.api import tables
 from omtl.compute.store import Store
 from omtl.evidence import hindsight_gap
 from omtl.evidence.hindsight_gap import BestRow, compares, pick, pick_row
+from omtl.experiment import descriptions
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import CLOSEST, READINGS
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import describe
+from omtl.experiment.readings import CLOSEST, READINGS, Reading
 from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec
-from omtl.tables import cells, plan
+from omtl.tables import cells
 from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
-from omtl.tables.plan import describe
 from omtl.tables.play import left_by_search, play_cells, record
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
@@ -157,7 +157,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def described(kind: str, name: str) -> Any:
         return description if name == "dom-table1" else describe(kind, name)
 
-    for place in (plan, hindsight_gap, cells):
+    for place in (descriptions, hindsight_gap, cells):
         monkeypatch.setattr(place, "describe", described)
     monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", tmp_path)

@@ -22,7 +22,8 @@ from omtl.experiment.composition import (
     spelt_out,
 )
 from omtl.experiment.config import load_option, options
-from omtl.experiment.readings import Reading, columns_with
+from omtl.experiment.descriptions import shown_as
+from omtl.experiment.readings import Reading
 from omtl.experiment.schema import as_plain
 from omtl.experiment.specs import SPECS, AlgorithmSpec
 from omtl.reproduction.record import line
@@ -52,7 +53,7 @@ def test_a_reading_is_composed_and_what_is_typed_wins(reading: str) -> None:
     answers = Reading.named(reading)
     changed: dict[tuple[str, str], str] = {}
     for dataset in options("dataset"):
-        if columns_with(answers.paper, dataset):
+        if dataset in dict(shown_as(answers.paper or "")).values():
             here = answers.for_dataset(dataset)
             for group in SPECS:
                 for option in [dataset] if group == "dataset" else options(group):

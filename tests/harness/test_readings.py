@@ -18,14 +18,13 @@ from small_tables import on_small_walk
 
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.experiment.descriptions import Question
-from omtl.experiment.readings import Reading
+from omtl.experiment.descriptions import describe
+from omtl.experiment.readings import Question, Reading
 from omtl.measures.metrics import METRICS
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, published_results
 from omtl.tables.cells import each_cell, planned
-from omtl.tables.plan import describe
 from omtl.tables.proofread import count_is_possible, share_is_possible
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored

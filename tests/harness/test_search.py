@@ -18,6 +18,7 @@ from omtl import results
 from omtl.compute.store import Store, StoredRow
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
+from omtl.experiment.descriptions import descriptions
 from omtl.experiment.selection import as_played, path, select
 from omtl.experiment.specs import Rung, SelectionSpec
 from omtl.experiment.unit import Result
@@ -27,7 +28,6 @@ from omtl.protocols.cumulative import play_grid
 from omtl.protocols.setting import Setting
 from omtl.tables.cells import PLACE, first_cell
 from omtl.tables.notes import notes_on_sources
-from omtl.tables.plan import descriptions
 from omtl.tables.play import COST, cost_of, left_by_search, play_cells, record, stages
 from omtl.tables.request import Request
 from omtl.tables.scoring import (

@@ -13,12 +13,12 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
+from omtl.experiment.descriptions import descriptions
 from omtl.site import text
 from omtl.site.build import build
 from omtl.site.catalogue import badges
 from omtl.site.sources import Sources
 from omtl.tables.cells import cell_names_in, planned
-from omtl.tables.plan import descriptions
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError

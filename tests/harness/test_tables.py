@@ -19,13 +19,13 @@ from omtl.compute.engine import Failure
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
 from omtl.evidence.ranks import rank
+from omtl.experiment.descriptions import describe
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables import published_results
 from omtl.tables.cells import as_rows, planned
 from omtl.tables.layout import counts
-from omtl.tables.plan import describe
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
@@ -72,7 +72,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def described(kind: str, name: str) -> Any:
         return description if name == "dom-table1" else describe(kind, name)
 
-    for place in ("omtl.tables.plan.describe", "omtl.tables.cells.describe"):
+    for place in ("omtl.experiment.descriptions.describe", "omtl.tables.cells.describe"):
         monkeypatch.setattr(place, described)
     results = tmp_path / "results"
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", results)

@@ -20,14 +20,13 @@ from omtl.evidence.comparisons import FAILS
 from omtl.evidence.ledger import NOT_RUN, papers_with_claims, with_conclusions, write_ledgers
 from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment.config import paper_file
-from omtl.experiment.descriptions import CLOSEST, READINGS
+from omtl.experiment.descriptions import describe, descriptions, diagnoses
+from omtl.experiment.readings import CLOSEST, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.reproduction.board import DIGITS, from_results
 from omtl.reproduction.search_readings import write_page
 from omtl.results import claims
-from omtl.tables.notes import diagnoses
 from omtl.tables.placebo_test import write_placebo_test
-from omtl.tables.plan import describe, descriptions
 from omtl.tables.proofread import write_findings
 from omtl.tables.published_results import runs_of
 from omtl.tables.request import Request

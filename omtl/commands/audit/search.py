@@ -12,23 +12,14 @@ from typing import Any
 from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
 OPTIONS = (
-    option("table", metavar="TABLE"),
-    option("--search", dest="measured", default="halving"),
+    option("table", metavar="TABLE", help="id of the table"),
+    option("--search", dest="measured", default="halving", help="a name in conf/search"),
     *(*REQUEST, *PARALLEL),
 )
 
 
 def run(table: str, measured: str, **given: Any) -> None:
     """Search the grids of a fully played table; print and write the differences.
-
-    Parameters
-    ----------
-    table
-        id of the table
-    measured
-        a name in conf/search
-    **given
-        The options that several commands have.
 
     Raises
     ------
@@ -37,9 +28,9 @@ def run(table: str, measured: str, **given: Any) -> None:
         is large enough for one.
     """
     from omtl.experiment.config import options
+    from omtl.experiment.descriptions import describe, known_name, known_table
     from omtl.experiment.specs import SearchSpec
     from omtl.tables.cells import planned
-    from omtl.tables.plan import describe, known_name, known_table
     from omtl.tables.play import cost_of
     from omtl.tables.published_results import folder_for, write_rows
     from omtl.tables.request import request_for

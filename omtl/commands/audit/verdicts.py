@@ -12,19 +12,13 @@ from collections.abc import Sequence
 
 from omtl.commands._options import option, tell_written
 
-OPTIONS = (option("tables", nargs="*", metavar="TABLE"),)
+OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)
 
 
 def run(tables: Sequence[str]) -> None:
-    """Write the files of published tables with the verdicts of the rule as it is.
-
-    Parameters
-    ----------
-    tables
-        their ids; default: all
-    """
+    """Write the files of published tables with the verdicts of the rule as it is."""
     from omtl.api.tables import judge_again
-    from omtl.tables.plan import descriptions
+    from omtl.experiment.descriptions import descriptions
     from omtl.util.errors import UserError
 
     judged = [judge_again(table) for table in tables or descriptions("table")]

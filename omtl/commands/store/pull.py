@@ -10,17 +10,11 @@ from __future__ import annotations
 
 from omtl.commands._options import option
 
-OPTIONS = (option("archive"),)
+OPTIONS = (option("archive", help="a file or its URL"),)
 
 
 def run(archive: str) -> None:
-    """Import the units.
-
-    Parameters
-    ----------
-    archive
-        a file or its URL
-    """
+    """Import the units."""
     from omtl.compute.exchange import archive_at, pull
     from omtl.compute.store import Store
     from omtl.util.screen import plural

@@ -15,24 +15,19 @@ from typing import Any
 from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
 OPTIONS = (
-    option("archive", type=Path),
-    option("tables", nargs="*", metavar="TABLE"),
+    option("archive", type=Path, help="the file to write"),
+    option(
+        "tables",
+        nargs="*",
+        metavar="TABLE",
+        help="tables whose units to write; default: all units of the current code",
+    ),
     *(*REQUEST, ONE_DRAW),
 )
 
 
 def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
-    """Write the archive.
-
-    Parameters
-    ----------
-    archive
-        the file to write
-    tables
-        tables whose units to write; default: all units of the current code
-    **given
-        The options that several commands have.
-    """
+    """Write the archive."""
     from omtl.compute.exchange import push
     from omtl.compute.store import Store, cached
     from omtl.tables.cells import planned
