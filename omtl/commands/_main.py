@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -142,6 +143,12 @@ def examples_of(module: ModuleType) -> list[str]:
     return str(module.__doc__).partition("--------\n")[2].splitlines()
 
 
+def descriptions_in(doc: str) -> dict[str, str]:
+    """Return what the section *Parameters* of a docstring says of each, by name."""
+    found = re.findall(r"^( *)(\w+)\n((?:\1 +.*\n?)+)", doc, re.MULTILINE)
+    return {name: " ".join(text.split()) for _, name, text in found}
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = Parser(
@@ -168,8 +175,10 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
             continue
         command.epilog = "\n  ".join(["examples:", *examples_of(module)])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
+        described = descriptions_in(str(module.run.__doc__))
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
-            command.add_argument(*names, **settings)
+            action = command.add_argument(*names, **settings)
+            action.help = action.help or described[action.dest]
         command.set_defaults(run=module.run, words=command.prog)
 
 

@@ -18,14 +18,14 @@ Option = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 def option(*names: str, **settings: Any) -> Option:
-    """Return an argument of a command."""
+    """Return an argument of a command, which `run` describes unless `help` does."""
     if settings.get("nargs") == "*":
         settings.setdefault("default", ())  # without one, argparse calls it required
     return names, settings
 
 
-def flag(name: str, text: str, **settings: Any) -> Option:
-    """Return an option without a value, with its help."""
+def flag(name: str, text: str | None = None, **settings: Any) -> Option:
+    """Return an option without a value, which `run` describes unless the text does."""
     return option(f"--{name}", action="store_true", help=text, **settings)
 
 

@@ -32,17 +32,17 @@ from omtl.util.status import DONE, FAILED
 GROUP = "test my method"
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
 OPTIONS = (
-    option("--learners", help="rank only these learners: a,b", **NAMES),
-    option("--data", help="use only these data sets: a,b", **NAMES),
-    option("--repeats", type=positive, help="default: as the board's config says"),
-    option("--seed", type=natural, help="seed of shuffles and draws; default: 0"),
-    option("--board", metavar="NAME", default="default", help="a name in conf/board"),
+    option("--learners", **NAMES),
+    option("--data", **NAMES),
+    option("--repeats", type=positive),
+    option("--seed", type=natural),
+    option("--board", metavar="NAME", default="default"),
     *PARALLEL,
-    flag("from-results", "rank the numbers in results/board without running anything"),
-    option("--to", type=Path, metavar="FOLDER", help="write the files to this folder"),
-    option("--submit", metavar="NAME", help="write this learner's results for a pull request"),
-    option("--verify", type=Path, metavar="FILE", help="replay a sample of a submission's numbers"),
-    option("--cells", type=positive, metavar="N", help="with --verify: how many; default: a tenth"),
+    flag("from-results"),
+    option("--to", type=Path, metavar="FOLDER"),
+    option("--submit", metavar="NAME"),
+    option("--verify", type=Path, metavar="FILE"),
+    option("--cells", type=positive, metavar="N"),
     *(DRY_RUN, TIMES),
 )
 PLAYED = ("jobs", "parallel", "address", "repeats", "dry_run", "times")
@@ -50,7 +50,33 @@ PLAYED = ("jobs", "parallel", "address", "repeats", "dry_run", "times")
 
 
 def run(**given: Any) -> int:
-    """Compute missing units and print the ranking; also write the whole board."""
+    """Compute missing units and print the ranking; also write the whole board.
+
+    Parameters
+    ----------
+    learners
+        rank only these learners: a,b
+    data
+        use only these data sets: a,b
+    repeats
+        default: as the board's config says
+    seed
+        seed of shuffles and draws; default: 0
+    board
+        a name in conf/board
+    from_results
+        rank the numbers in results/board without running anything
+    to
+        write the files to this folder
+    submit
+        write this learner's results for a pull request
+    verify
+        replay a sample of a submission's numbers
+    cells
+        with --verify: how many; default: a tenth
+    **given
+        The values of all options.
+    """
     from omtl.api import boards
 
     _refuse_ignored(given)

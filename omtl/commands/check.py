@@ -16,19 +16,19 @@ from omtl.commands._options import JSON, option, print_json
 from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
-OPTIONS = (
-    option(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="a Python file with its configs in algorithm/NAME.yaml next to it, or such a config",
-    ),
-    JSON,
-)
+OPTIONS = (option("file", type=Path, metavar="FILE"), JSON)
 
 
 def run(file: Path, as_json: bool) -> int:
-    """Print one line per check of each learner, as it is made; fail if any check fails."""
+    """Print one line per check of each learner, as it is made; fail if any check fails.
+
+    Parameters
+    ----------
+    file
+        a Python file with its configs in algorithm/NAME.yaml next to it, or such a config
+    as_json
+        Whether to print JSON.
+    """
     from omtl.api.checks import Checks, findings_of
 
     rows: list[dict[str, Any]] = []

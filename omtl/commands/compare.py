@@ -19,21 +19,11 @@ from omtl.commands._options import DRY_RUN, JSON, listed_names, option, print_js
 GROUP = "test my method"
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
 OPTIONS = (
-    option(
-        "overrides",
-        nargs="+",
-        metavar="NAME=VALUE",
-        help="the learner and the data, as for omtl run",
-    ),
-    option("--also", help="add these algorithms: a,b", **NAMES),
-    option("--against", help="compare with these algorithms: a,b", **NAMES),
-    option("--metric", default="error", help="default: error; auc uses selection=cv5"),
-    option(
-        "--to",
-        type=Path,
-        metavar="FOLDER",
-        help="also write CSV, LaTeX, learning curves and ranks to this folder",
-    ),
+    option("overrides", nargs="+", metavar="NAME=VALUE"),
+    option("--also", **NAMES),
+    option("--against", **NAMES),
+    option("--metric", default="error"),
+    option("--to", type=Path, metavar="FOLDER"),
     *(DRY_RUN, JSON),
 )
 
@@ -46,7 +36,23 @@ def run(
     to: Path | None,
     as_json: bool,
 ) -> None:
-    """Compute missing units and print the learner among the others, best first."""
+    """Compute missing units and print the learner among the others, best first.
+
+    Parameters
+    ----------
+    overrides
+        the learner and the data, as for omtl run
+    also
+        add these algorithms: a,b
+    against
+        compare with these algorithms: a,b
+    metric
+        default: error; auc uses selection=cv5
+    to
+        also write CSV, LaTeX, learning curves and ranks to this folder
+    as_json
+        Whether to print JSON.
+    """
     from omtl.api.comparisons import compare
 
     sets = [word for word in overrides if word.startswith("dataset=")]

@@ -17,15 +17,29 @@ from omtl.commands._options import JSON, ONE_DRAW, REQUEST, flag, option, print_
 
 GROUP = "check a paper"
 OPTIONS = (
-    option("table", metavar="TABLE", help="id of the table, or of a claim's figure"),
-    option("cell", metavar="CELL", nargs="?", help="or a claim's id; default: list all names"),
-    flag("full", "add configs, seeds, hashes of data and code, and machines"),
+    option("table", metavar="TABLE"),
+    option("cell", metavar="CELL", nargs="?"),
+    flag("full"),
     *(*REQUEST, ONE_DRAW, JSON),
 )
 
 
 def run(table: str, cell: str | None, full: bool, as_json: bool, **given: Any) -> None:
-    """Print what is known about a cell, or the names of all cells."""
+    """Print what is known about a cell, or the names of all cells.
+
+    Parameters
+    ----------
+    table
+        id of the table, or of a claim's figure
+    cell
+        or a claim's id; default: list all names
+    full
+        add configs, seeds, hashes of data and code, and machines
+    as_json
+        Whether to print JSON.
+    **given
+        The options that several commands have.
+    """
     from omtl.api import explanations
 
     if cell is None:

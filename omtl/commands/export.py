@@ -19,25 +19,28 @@ from typing import Any
 from omtl.commands._options import ONE_DRAW, REQUEST, flag, option, refuse_ignored, tell_written
 
 GROUP = "manage"
-FILES = (
-    option("--to", type=Path, default=Path(), help="where to write; default: the current folder"),
-    flag("ro-crate", "also write ro-crate-metadata.json, which describes each file"),
-    flag("by-repeat", "of records of runs, write one row per repeat instead of one per run"),
-)
-OPTIONS = (
-    option(
-        "what",
-        nargs="+",
-        metavar="WHAT",
-        help="tables, figures, data sets, folders with records of runs; with --bibtex, overrides",
-    ),
-    flag("bibtex", "only print the citations for a run with these overrides (as for omtl run)"),
-    *(*FILES, *REQUEST, ONE_DRAW),
-)
+FILES = (option("--to", type=Path, default=Path()), flag("ro-crate"), flag("by-repeat"))
+OPTIONS = (option("what", nargs="+", metavar="WHAT"), flag("bibtex"), *(*FILES, *REQUEST, ONE_DRAW))
 
 
 def run(what: Sequence[str], bibtex: bool, **given: Any) -> None:
-    """Write files from the store, the published results or records, or print citations."""
+    """Write files from the store, the published results or records, or print citations.
+
+    Parameters
+    ----------
+    what
+        tables, figures, data sets, folders with records of runs; with --bibtex, overrides
+    bibtex
+        only print the citations for a run with these overrides (as for omtl run)
+    to
+        where to write; default: the current folder
+    ro_crate
+        also write ro-crate-metadata.json, which describes each file
+    by_repeat
+        of records of runs, write one row per repeat instead of one per run
+    **given
+        The options that several commands have.
+    """
     from omtl.api import exports
 
     if bibtex:

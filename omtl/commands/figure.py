@@ -14,14 +14,19 @@ from omtl.commands._options import DRY_RUN, PARALLEL, REQUEST, option, tell_writ
 from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
-OPTIONS = (
-    option("figure", metavar="FIGURE", help="id of the figure; `omtl list figures` shows all"),
-    *(*REQUEST, *PARALLEL, DRY_RUN),
-)
+OPTIONS = (option("figure", metavar="FIGURE"), *(*REQUEST, *PARALLEL, DRY_RUN))
 
 
 def run(figure: str, **given: Any) -> int:
-    """Compute a figure's missing units, print its claims and write its files."""
+    """Compute a figure's missing units, print its claims and write its files.
+
+    Parameters
+    ----------
+    figure
+        id of the figure; `omtl list figures` shows all
+    **given
+        The options that several commands have.
+    """
     from omtl.api import figures
 
     made = figures.figure(figure, **given)

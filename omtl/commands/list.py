@@ -12,14 +12,19 @@ from __future__ import annotations
 from omtl.commands._options import JSON, option, print_json
 
 GROUP = "manage"
-OPTIONS = (
-    option("kind", nargs="?", metavar="KIND", help="such as algorithms; default: all"),
-    JSON,
-)
+OPTIONS = (option("kind", nargs="?", metavar="KIND"), JSON)
 
 
 def run(kind: str | None, as_json: bool) -> None:
-    """Print the entries, grouped by kind."""
+    """Print the entries, grouped by kind.
+
+    Parameters
+    ----------
+    kind
+        such as algorithms; default: all
+    as_json
+        Whether to print JSON.
+    """
     from omtl.api.papers import KINDS, catalogue
 
     found = [catalogue(one) for one in ([kind] if kind else KINDS)]

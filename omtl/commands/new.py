@@ -22,14 +22,19 @@ NEXT = {
 }
 """What to run next."""
 
-OPTIONS = (
-    option("kind", choices=tuple(NEXT), metavar="KIND", help=", ".join(NEXT)),
-    option("name", metavar="NAME", help="lower-case letters, digits, underscores"),
-)
+OPTIONS = (option("kind", choices=tuple(NEXT), metavar="KIND"), option("name", metavar="NAME"))
 
 
 def run(kind: str, name: str) -> None:
-    """Write the files into the checkout or the current folder."""
+    """Write the files into the checkout or the current folder.
+
+    Parameters
+    ----------
+    kind
+        learner, dataset, paper
+    name
+        lower-case letters, digits, underscores
+    """
     from omtl.experiment.new_files import make_files
 
     paths = make_files(kind, name, Path.cwd())

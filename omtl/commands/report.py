@@ -13,17 +13,17 @@ from pathlib import Path
 from omtl.commands._options import option, tell_written
 
 GROUP = "manage"
-OPTIONS = (
-    option(
-        "--to",
-        type=Path,
-        help="the folder to write; default: .omtl/site in a checkout, site elsewhere",
-    ),
-)
+OPTIONS = (option("--to", type=Path),)
 
 
 def run(to: Path | None) -> None:
-    """Write the site and print the path of its front page."""
+    """Write the site and print the path of its front page.
+
+    Parameters
+    ----------
+    to
+        the folder to write; default: .omtl/site in a checkout, site elsewhere
+    """
     from omtl.site.build import build
     from omtl.util.paths import CHECKOUT, home_folder
 

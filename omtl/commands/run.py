@@ -18,37 +18,46 @@ from omtl.commands._options import flag, option
 from omtl.util.errors import UserError
 
 GROUP = "test my method"
-
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
-
-
 OPTIONS = (
-    option("-m", "--multirun", action="store_true", help="sweep over lists of values"),
-    option("--cfg", choices=("job", "hydra", "all"), help="print the config that would run"),
-    flag("resolve", "print --cfg with interpolations resolved"),
-    option("-p", "--package", metavar="NAME", help="the part of --cfg to print, such as algorithm"),
-    option(
-        "--info", nargs="?", const="all", choices=INFO, help="print how Hydra composes the config"
-    ),
-    option(
-        "--config-dir",
-        type=Path,
-        metavar="FOLDER",
-        help="your own folder of configs; the same as setting OMTL_OWN",
-    ),
-    flag("hydra-help", "print Hydra's own help"),
-    flag("shell-completion", "Hydra's own completion: install=bash, query=bash, ..."),
-    option(
-        "overrides",
-        nargs="*",
-        metavar="NAME=VALUE",
-        help="a choice from a group (algorithm=coml) or a value (repeats=5)",
-    ),
+    option("-m", "--multirun", action="store_true"),
+    option("--cfg", choices=("job", "hydra", "all")),
+    flag("resolve"),
+    option("-p", "--package", metavar="NAME"),
+    option("--info", nargs="?", const="all", choices=INFO),
+    option("--config-dir", type=Path, metavar="FOLDER"),
+    flag("hydra-help"),
+    flag("shell-completion"),
+    option("overrides", nargs="*", metavar="NAME=VALUE"),
 )
 
 
 def run(config_dir: Path | None, overrides: Sequence[str], **given: Any) -> int:
-    """Hand the overrides to Hydra, and run what it composes."""
+    """Hand the overrides to Hydra, and run what it composes.
+
+    Parameters
+    ----------
+    multirun
+        sweep over lists of values
+    cfg
+        print the config that would run
+    resolve
+        print --cfg with interpolations resolved
+    package
+        the part of --cfg to print, such as algorithm
+    info
+        print how Hydra composes the config
+    config_dir
+        your own folder of configs; the same as setting OMTL_OWN
+    hydra_help
+        print Hydra's own help
+    shell_completion
+        Hydra's own completion: install=bash, query=bash, ...
+    overrides
+        a choice from a group (algorithm=coml) or a value (repeats=5)
+    **given
+        The values of all options but --config-dir.
+    """
     from omtl.commands._hydra import run_hydra
     from omtl.util import user_folder
 

@@ -27,22 +27,31 @@ from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
 OPTIONS = (
-    option("table", metavar="TABLE", help="id of the table; `omtl list tables` shows all"),
-    option(
-        "--cell",
-        help="compute only this cell and write no files; `omtl explain TABLE` lists the cells",
-    ),
+    option("table", metavar="TABLE"),
+    option("--cell"),
     *(*AUTO_REQUEST, *PARALLEL),
-    option(
-        "--search", help="how large grids are narrowed, in conf/search; default: the table's own"
-    ),
-    flag("full", "show all notes, not a summary"),
+    option("--search"),
+    flag("full"),
     *(ONE_DRAW, DRY_RUN, TIMES, ALL),
 )
 
 
 def run(table: str, cell: str | None, full: bool, **given: Any) -> int:
-    """Compute a table's missing units, print it next to the published one, write its files."""
+    """Compute a table's missing units, print it next to the published one, write its files.
+
+    Parameters
+    ----------
+    table
+        id of the table; `omtl list tables` shows all
+    cell
+        compute only this cell and write no files; `omtl explain TABLE` lists the cells
+    search
+        how large grids are narrowed, in conf/search; default: the table's own
+    full
+        show all notes, not a summary
+    **given
+        The options that several commands have.
+    """
     from omtl.api import tables
 
     if cell is not None:

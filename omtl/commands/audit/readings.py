@@ -24,39 +24,41 @@ from omtl.commands._options import (
 )
 
 SEARCHED = (
-    option(
-        "--draws",
-        type=natural,
-        default=0,
-        help="number of random readings to try in addition; default: 0",
-    ),
-    option(
-        "--begin", metavar="READING", help="the reading to start from; default: the literal one"
-    ),
-    option(
-        "--only",
-        choices=("as_read", "as_published", "blind"),
-        help="search for this reading only; default: as_read and as_published",
-    ),
-    flag(
-        "keep",
-        "also keep the answers of a search with fewer repeats or another seed; by default its "
-        "record goes to results/partial and the readings stay unchanged",
-    ),
-    option("--repeats", type=positive, help="per trial; default: 5"),
+    option("--draws", type=natural, default=0),
+    option("--begin", metavar="READING"),
+    option("--only", choices=("as_read", "as_published", "blind")),
+    flag("keep"),
+    option("--repeats", type=positive),
     *PARALLEL,
 )
-OPTIONS = (
-    option("table", metavar="TABLE", help="id of the table"),
-    *SEARCHED,
-    flag("page", "only rewrite the page of the recorded search"),
-    flag("placebo-test", "only repeat the recorded search on placebos"),
-    SEED,
-)
+OPTIONS = (option("table", metavar="TABLE"), *SEARCHED, flag("page"), flag("placebo-test"), SEED)
 
 
 def run(table: str, page: bool, placebo_test: bool, **given: Any) -> None:
-    """Search a table's readings; write the record, and the best answers as readings."""
+    """Search a table's readings; write the record, and the best answers as readings.
+
+    Parameters
+    ----------
+    table
+        id of the table
+    draws
+        number of random readings to try in addition; default: 0
+    begin
+        the reading to start from; default: the literal one
+    only
+        search for this reading only; default: as_read and as_published
+    keep
+        also keep the answers of a search with fewer repeats or another seed; by default its
+        record goes to results/partial and the readings stay unchanged
+    repeats
+        per trial; default: 5
+    page
+        only rewrite the page of the recorded search
+    placebo_test
+        only repeat the recorded search on placebos
+    **given
+        The options that several commands have.
+    """
     from omtl.experiment.descriptions import known_table
     from omtl.reproduction.search_readings import search_readings, write_page
     from omtl.tables.placebo_test import write_placebo_test

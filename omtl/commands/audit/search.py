@@ -12,14 +12,23 @@ from typing import Any
 from omtl.commands._options import PARALLEL, REQUEST, option, tell_written
 
 OPTIONS = (
-    option("table", metavar="TABLE", help="id of the table"),
-    option("--search", dest="measured", default="halving", help="a name in conf/search"),
+    option("table", metavar="TABLE"),
+    option("--search", dest="measured", default="halving"),
     *(*REQUEST, *PARALLEL),
 )
 
 
 def run(table: str, measured: str, **given: Any) -> None:
     """Search the grids of a fully played table; print and write the differences.
+
+    Parameters
+    ----------
+    table
+        id of the table
+    measured
+        a name in conf/search
+    **given
+        The options that several commands have.
 
     Raises
     ------

@@ -12,11 +12,17 @@ from collections.abc import Sequence
 
 from omtl.commands._options import option, tell_written
 
-OPTIONS = (option("tables", nargs="*", metavar="TABLE", help="their ids; default: all"),)
+OPTIONS = (option("tables", nargs="*", metavar="TABLE"),)
 
 
 def run(tables: Sequence[str]) -> None:
-    """Write the files of published tables with the verdicts of the rule as it is."""
+    """Write the files of published tables with the verdicts of the rule as it is.
+
+    Parameters
+    ----------
+    tables
+        their ids; default: all
+    """
     from omtl.api.tables import judge_again
     from omtl.experiment.descriptions import descriptions
     from omtl.util.errors import UserError

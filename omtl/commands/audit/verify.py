@@ -17,20 +17,30 @@ from omtl.commands._options import PARALLEL, natural, option, positive, tell_wri
 from omtl.util.status import DONE, FAILED
 
 OPTIONS = (
-    option("tables", nargs="*", metavar="TABLE", help="default: all tables"),
-    option("--cells", type=positive, help="number of cells; default: one from each table"),
-    option("--seed", type=natural, default=0, help="seed of the draw; default: 0"),
-    option(
-        "--sign",
-        metavar="NAME",
-        help="sign the check: add a line to results/reproductions.csv under this name",
-    ),
+    option("tables", nargs="*", metavar="TABLE"),
+    option("--cells", type=positive),
+    option("--seed", type=natural, default=0),
+    option("--sign", metavar="NAME"),
     *PARALLEL,
 )
 
 
 def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, **how: Any) -> int:
-    """Replay randomly drawn cells from scratch and record the outcome."""
+    """Replay randomly drawn cells from scratch and record the outcome.
+
+    Parameters
+    ----------
+    tables
+        default: all tables
+    cells
+        number of cells; default: one from each table
+    seed
+        seed of the draw; default: 0
+    sign
+        sign the check: add a line to results/reproductions.csv under this name
+    **how
+        The options that several commands have.
+    """
     from omtl.reproduction.replay import verify
     from omtl.tables.request import parallel_for
 

@@ -10,12 +10,18 @@ from __future__ import annotations
 
 from omtl.commands._options import flag
 
-OPTIONS = (flag("dry-run", "only show how many units would be removed", dest="only_count"),)
+OPTIONS = (flag("dry-run", dest="only_count"),)
 """This is not the dry run of commands that compute."""
 
 
 def run(only_count: bool) -> None:
-    """Remove the units."""
+    """Remove the units.
+
+    Parameters
+    ----------
+    only_count
+        only show how many units would be removed
+    """
     from omtl.compute.exchange import prune
     from omtl.compute.store import Store
     from omtl.util.screen import plural

@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from omtl.commands._options import option
 
-OPTIONS = (option("archive", help="a file or its URL"),)
+OPTIONS = (option("archive"),)
 
 
 def run(archive: str) -> None:
-    """Import the units."""
+    """Import the units.
+
+    Parameters
+    ----------
+    archive
+        a file or its URL
+    """
     from omtl.compute.exchange import archive_at, pull
     from omtl.compute.store import Store
     from omtl.util.screen import plural

@@ -15,19 +15,24 @@ from typing import Any
 from omtl.commands._options import ONE_DRAW, REQUEST, option, refuse_ignored
 
 OPTIONS = (
-    option("archive", type=Path, help="the file to write"),
-    option(
-        "tables",
-        nargs="*",
-        metavar="TABLE",
-        help="tables whose units to write; default: all units of the current code",
-    ),
+    option("archive", type=Path),
+    option("tables", nargs="*", metavar="TABLE"),
     *(*REQUEST, ONE_DRAW),
 )
 
 
 def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
-    """Write the archive."""
+    """Write the archive.
+
+    Parameters
+    ----------
+    archive
+        the file to write
+    tables
+        tables whose units to write; default: all units of the current code
+    **given
+        The options that several commands have.
+    """
     from omtl.compute.exchange import push
     from omtl.compute.store import Store, cached
     from omtl.tables.cells import planned

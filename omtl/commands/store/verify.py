@@ -11,14 +11,19 @@ from __future__ import annotations
 from omtl.commands._options import natural, option, positive, refuse_ignored
 from omtl.util.status import DONE, FAILED
 
-OPTIONS = (
-    option("--replay", type=positive, metavar="N", help="play N pulled units again instead"),
-    option("--seed", type=natural, help="of the draw; default: one nobody knows"),
-)
+OPTIONS = (option("--replay", type=positive, metavar="N"), option("--seed", type=natural))
 
 
 def run(replay: int | None, seed: int | None) -> int:
-    """Print what is damaged or differs; fail if anything is."""
+    """Print what is damaged or differs; fail if anything is.
+
+    Parameters
+    ----------
+    replay
+        play N pulled units again instead
+    seed
+        of the draw; default: one nobody knows
+    """
     from omtl.compute.store import Store
     from omtl.reproduction.replay import DIFFERENT, NOT_COMPARABLE, replay_pulled
 
