@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
-from omtl.reproduction import submission
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
-from omtl.util.paths import RESULTS
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -107,59 +104,3 @@ def board(
         return from_results(replace(plan, learners=_several(learners), data=_several(data)))
     plan = planned_board(learners, data, repeats=repeats, seed=seed, board=board)
     return make_board(plan, parallel_for(**how))
-
-
-def submit(
-    learner: str,
-    *,
-    data: Sequence[str] = (),
-    repeats: int | None = None,
-    seed: int = 0,
-    board: str = "default",
-    folder: Path | None = None,
-    **how: Unpack[ParallelOptions],
-) -> Path:
-    """Play a learner on the board's data sets, replay a sample, and write a file that says so.
-
-    Parameters
-    ----------
-    learner : str
-        The name of its config.
-    data, repeats, seed, board
-        As in `board`.
-    folder : Path, optional
-        Where to write; by default ``submissions`` in the board's folder of ``results``.
-    **how
-        How to compute (`ParallelOptions`).
-
-    Raises
-    ------
-    UserError
-        If there is no such learner or data set, or it cannot be played.
-    """
-    plan = planned_board([learner], data, repeats=repeats, seed=seed, board=board)
-    content = submission.replayed_submission(plan, parallel_for(**how))
-    print("\n".join(content["verification"]))
-    return submission.write_submission(content, folder or RESULTS / plan.folder / "submissions")
-
-
-def verify_submission(file: Path, seed: int | None = None, cells: int | None = None) -> bool:
-    """Replay a sample of a submission's numbers, print what came of it, return whether all agree.
-
-    Parameters
-    ----------
-    file : Path
-        The submission.
-    seed : int, optional
-        Seed of the draw of the sample.
-    cells : int, optional
-        How many numbers to replay; by default a tenth.
-
-    Raises
-    ------
-    UserError
-        If it is not a submission.
-    """
-    sentences, sound = submission.check_submission(file, seed, cells)
-    print("\n".join(sentences))
-    return sound

@@ -77,19 +77,24 @@ def run(**given: Any) -> int:
     **given
         The values of all options.
     """
-    from omtl.api import boards
+    from omtl.api.boards import board, planned_board
+    from omtl.reproduction.submission import check_submission, submit
+    from omtl.tables.request import parallel_for
 
     _refuse_ignored(given)
     asked = SimpleNamespace(**given)
     if asked.verify is not None:
-        sound = boards.verify_submission(asked.verify, asked.seed, asked.cells)
+        sentences, sound = check_submission(asked.verify, asked.seed, asked.cells)
+        print("\n".join(sentences))
         return DONE if sound else FAILED
-    chosen = {name: given[name] for name in ("data", "repeats", "board", *PLAYED[:3])}
+    chosen = {name: given[name] for name in ("data", "repeats", "board")}
     chosen["seed"] = asked.seed or 0
+    how = {name: given[name] for name in PLAYED[:3]}
     if asked.submit is not None:
-        tell_written([boards.submit(asked.submit, folder=asked.to, **chosen)])
+        plan = planned_board([asked.submit], **chosen)
+        tell_written([submit(plan, parallel_for(**how), asked.to)])
         return DONE
-    found = boards.board(asked.learners, published=asked.from_results, **chosen)
+    found = board(asked.learners, published=asked.from_results, **chosen, **how)
     found.show()
     if asked.to is not None or (found.is_kept and not asked.from_results):
         tell_written(found.write(asked.to, asked.times))

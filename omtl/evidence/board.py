@@ -22,7 +22,6 @@ from omtl.evidence.compared_learners import baselines, curves_of, learner_label,
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
-from omtl.experiment.schema import choose
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
@@ -129,10 +128,7 @@ class BoardPlan:
     @cached_property
     def datasets(self) -> list[str]:
         """The data sets: the board's, or those of them that are asked for, and others by name."""
-        if not self.data:
-            return list(self.config["data"])
-        known = options("dataset")
-        return [choose("dataset", name, known) for name in dict.fromkeys(self.data)]
+        return list(dict.fromkeys(self.data or self.config["data"]))
 
     @cached_property
     def entrants(self) -> list[str]:
@@ -140,10 +136,9 @@ class BoardPlan:
 
         Where it has several networks, a learner on a network enters on each: ``dom1@ring``.
         """
-        known, asked = options("algorithm"), self.learners or self.config.get("entrants", ())
-        named = [choose("algorithm", name, known) for name in dict.fromkeys(asked)]
+        named = list(dict.fromkeys(self.learners or self.config.get("entrants", ())))
         if not named:
-            named = sorted(name for name in known if name not in self.config["no_entrant"])
+            named = sorted({*options("algorithm")} - {*self.config["no_entrant"]})
             about = {name: self.config["data"].get(name, {}) for name in self.datasets}
             for dataset in {str(one.get("with")): name for name, one in about.items()}.values():
                 named = baselines(self.composed(dataset).protocol, named)

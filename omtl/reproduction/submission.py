@@ -7,8 +7,6 @@ import json
 import math
 import os
 import secrets
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +29,8 @@ from omtl.util.code import code_of
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.host import host
+from omtl.util.paths import RESULTS
 from omtl.util.providers import extension_of, module_file
-from omtl.util.status import DONE, FAILED
 
 FORMAT = 1
 
@@ -109,13 +107,6 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def write_submission(content: Mapping[str, Any], folder: Path) -> Path:
-    """Write a submission; return its path."""
-    path = folder / f"{content['learner']}.json"
-    write_whole(path, json.dumps(content, indent=1) + "\n")
-    return path
-
-
 def read_submission(path: Path) -> dict[str, Any]:
     """Return a submission's content.
 
@@ -190,6 +181,29 @@ def _n_repeats(cells: pd.DataFrame) -> pd.Series:
     return cells["values"].map(lambda values: len(values.split()))
 
 
+def submit(board: BoardPlan, parallel: ParallelSpec, folder: Path | None = None) -> Path:
+    """Play a learner on the board's data sets, replay a sample, and write a file that says so.
+
+    Parameters
+    ----------
+    board : BoardPlan
+        With one learner.
+    parallel : ParallelSpec
+    folder : Path, optional
+        Where to write; by default ``submissions`` in the board's folder of ``results``.
+
+    Raises
+    ------
+    UserError
+        If the learner fails on a data set, and not for missing data.
+    """
+    content = replayed_submission(board, parallel)
+    print("\n".join(content["verification"]))
+    path = (folder or RESULTS / board.folder / "submissions") / f"{content['learner']}.json"
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return path
+
+
 def replayed_submission(
     board: BoardPlan, parallel: ParallelSpec, store: Store | None = None
 ) -> dict[str, Any]:
@@ -248,9 +262,10 @@ def are_same(replays: Sequence[Replay]) -> bool:
 def check_submission(
     path: Path, seed: int | None = None, n_numbers: int | None = None
 ) -> tuple[list[str], bool]:
-    """Replay a sample of a submission, by the learner's files that it brings, if it brings some.
+    """Replay a sample of a submission; return what came of it, and whether all agree.
 
-    These are used in a process of their own, which knows no other files of a user.
+    The learner's files that it brings, if it brings some, are in a folder of their own meanwhile,
+    which takes the place of the user's.
 
     Parameters
     ----------
@@ -267,26 +282,18 @@ def check_submission(
     """
     content = read_submission(path)
     seed = secrets.randbits(32) if seed is None else seed
-    folder = user_folder.own_folder()
-    if all(folder and _is_there(folder / name, text) for name, text in content["files"].items()):
-        learners, data = (content["learner"],), tuple(content["data"])
-        board = BoardPlan(content["board"], learners, data, content["repeats"], content["seed"])
-        replays = replay_sample(content, board, seed, n_numbers)
-        return [f"drawn by --seed {seed}; {can_confine()}", *map(str, replays)], are_same(replays)
+    learners, data = (content["learner"],), tuple(content["data"])
+    board = BoardPlan(content["board"], learners, data, content["repeats"], content["seed"])
+    own = os.environ.get(user_folder.VARIABLE, "")
     with tempfile.TemporaryDirectory() as fresh:
-        unpack(content["files"], Path(fresh))
-        words = [sys.executable, "-P", "-m", "omtl", "board", "--verify", str(path.absolute())]
-        words += ["--seed", str(seed)]
-        words += [] if n_numbers is None else ["--cells", str(n_numbers)]
-        environment = {**os.environ, user_folder.VARIABLE: str(Path(fresh).resolve())}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode not in (DONE, FAILED):
-            raise UserError(f"{path}: {done.stderr.strip()}")
-        return done.stdout.splitlines(), done.returncode == DONE
-
-
-def _is_there(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
+        try:
+            if content["files"]:
+                unpack(content["files"], Path(fresh))
+                user_folder.use_folder(Path(fresh))
+            replays = replay_sample(content, board, seed, n_numbers)
+        finally:
+            os.environ[user_folder.VARIABLE] = own
+    return [f"drawn by --seed {seed}; {can_confine()}", *map(str, replays)], are_same(replays)
 
 
 def unpack(files: Mapping[str, str], folder: Path) -> None:

@@ -15,7 +15,7 @@ from golden_files import assert_as_golden
 from miniature import SERIAL, small, with_options
 from scipy.optimize import minimize
 
-from omtl.api import boards
+import omtl
 from omtl.compute.engine import Outcome
 from omtl.compute.store import Store
 from omtl.evidence.board import (
@@ -47,6 +47,7 @@ from omtl.evidence.ratings import (
 from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
+from omtl.reproduction import submission
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.reproduction.submission import (
     check_submission,
@@ -295,7 +296,7 @@ def test_a_board_is_read_where_it_was_written(
 ) -> None:
     """Here, also where no table was; and an entry counts on the board for which it was written."""
     board, store = played
-    for module in (paths, boards):
+    for module in (paths, submission):
         monkeypatch.setattr(module, "RESULTS", tmp_path)
     make_board(board, SERIAL, store).write(tmp_path / "board")
     coml = BoardPlan(learners=("coml",), data=SMALL.data, repeats=2)
@@ -304,19 +305,19 @@ def test_a_board_is_read_where_it_was_written(
         cells = [{**cell, "algorithm": name} for cell in content["cells"]]
         entry = {**content, "learner": name, "board": on, "cells": cells}
         made = {**entry, "sha256": digest(entry)}
-        monkeypatch.setattr(boards.submission, "replayed_submission", lambda *_, made=made: made)
-        boards.submit("coml", board=on)
+        monkeypatch.setattr(submission, "replayed_submission", lambda *_, made=made: made)
+        submission.submit(BoardPlan(on, ("coml",)), SERIAL)
     handed_in = tmp_path / "board" / "submissions"
     assert (tmp_path / "board" / "networks" / "submissions" / "two.json").exists()
     shutil.copy(handed_in / "one.json", handed_in / "one_again.json")
     found = from_results(BoardPlan())
     assert {*found.ranking["algorithm"]} == {*SMALL.learners, "one"}
     assert any("a learner of the board has its name" in note for note in found.notes)
-    chosen = boards.board(["ONE", "pa"], SMALL.data[0], published=True)  # no config has "one"
+    chosen = omtl.board(["ONE", "pa"], SMALL.data[0], published=True)  # no config has "one"
     assert {*chosen.ranking["algorithm"]} == {"one", "pa"}
     assert {*chosen.frame["dataset"]} == {SMALL.data[0]}
     with pytest.raises(UserError, match="no algorithm of the board 'coml'; choose from "):
-        boards.board(["one", "coml"], published=True)
+        omtl.board(["one", "coml"], published=True)
 
 
 ORDERED = ("landmine", "spam", "tdt2", "lifelong_syn1", "random_walk", "opposed_tasks")
