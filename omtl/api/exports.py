@@ -12,7 +12,6 @@ import pandas as pd
 from omtl import datasets, results
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description, describe, descriptions, known_name
-from omtl.experiment.readings import Reading
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Unit
@@ -168,11 +167,8 @@ def _table(name: str, request: Request) -> Export:
 
 def _figure(name: str, request: Request) -> Export:
     """Return the export of a figure: the one in ``results/`` if it is the full run's."""
-    description = describe("figure", name)
-    request.check(description)
-    reading, stem = Reading.of(description.paper, request.reading), request.stem(description)
-    figure = numbers.as_chosen(numbers.plan_figure(name, reading), request)
-    units = figure.units(request.seed, request.n_repeats(description))
+    figure = numbers.as_chosen(numbers.plan_figure(name, request))
+    description, units, stem = figure.description, figure.units, request.stem(figure.description)
     bib: dict[str, str | bytes] = {"bib": bibtex(units, description.paper)}
     folder = results_to_read("figures") / "figures"
     svg, csv = (folder / f"{stem}.{form}" for form in ("svg", "csv"))
@@ -182,14 +178,13 @@ def _figure(name: str, request: Request) -> Export:
         summary = f"no pdf and png, which need `omtl figure {name}` first"
         contents = {"svg": svg.read_bytes(), "csv": as_csv(points), **bib}
         return contents, stem, summary, shown_path(folder)
-    shown = numbers.show_figure(figure, request)
+    shown = figure.panels
     if not any(panel.parts for panel in shown):
         raise _nothing(f"omtl figure {name}", request, description)
-    drawn = render(lambda: draw(figure.description, shown, ""), name, tuple(FORMS))
-    rows = numbers.figure_rows(figure, shown, request.rule(description))
+    drawn = render(lambda: draw(description, shown, ""), name, tuple(FORMS))
     missing = sum(bool(panel.missing) for panel in shown)
     summary = plural(len(shown), "panel") + (f", {missing} with missing lines" if missing else "")
-    return {**drawn, "csv": as_csv(rows), **bib}, stem, summary, source_of(None)
+    return {**drawn, "csv": as_csv(figure.rows), **bib}, stem, summary, source_of(None)
 
 
 def _data_set(name: str, request: Request) -> Export:  # noqa: ARG001 - as for tables

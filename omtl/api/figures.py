@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from omtl.api.tables import check_files
-from omtl.compute.engine import Outcome
 from omtl.evidence.claims import claim_outcomes, in_sentences
-from omtl.experiment.descriptions import describe, descriptions, known_name
-from omtl.experiment.readings import Reading, by_reading, by_rule
+from omtl.experiment.descriptions import descriptions, known_name
+from omtl.experiment.readings import by_reading, by_rule
 from omtl.figures.drawing import draw
-from omtl.figures.numbers import (
-    FOLDED,
-    PlannedFigure,
-    ShownPanel,
-    figure_rows,
-    plan_figure,
-    play_figure,
-    show_figure,
-)
+from omtl.figures.numbers import FOLDED, MeasuredFigure, plan_figure, play_figure
 from omtl.figures.pictures import LOOK, render
 from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import Request, RequestOptions, request_for
@@ -41,48 +32,27 @@ NUMBERS = ["x", "y", "y_std"]
 
 
 @dataclass(frozen=True, repr=False)
-class Figure(DisplayedResult):
-    """A figure of a paper, reproduced: its units played, and its panels measured.
-
-    Parameters
-    ----------
-    request : Request
-    planned : PlannedFigure
-    panels : list of ShownPanel
-        The panels with their numbers.
-    outcome : Outcome
-        The units that were computed, and those that failed.
-    """
-
-    request: Request
-    planned: PlannedFigure
-    panels: list[ShownPanel]
-    outcome: Outcome
-
-    @property
-    def selection(self) -> str:
-        """The name of the selection rule."""
-        return self.request.rule(self.planned.description)
+class Figure(DisplayedResult, MeasuredFigure):
+    """A figure of a paper, reproduced: its units played, and its panels measured."""
 
     @property
     def subtitle(self) -> str:
         """The reading, the selection rule, the repeats and the seed."""
         return (
-            f"reading {self.planned.reading.name}, selection {self.selection}, "
-            f"repeats {self.request.n_repeats(self.planned.description)}, seed {self.request.seed}"
+            f"reading {self.reading.name}, selection {self.selection}, "
+            f"repeats {self.n_repeats}, seed {self.request.seed}"
         )
 
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each point of each line: panel, label, x, y, deviation."""
-        rows = figure_rows(self.planned, self.panels, self.selection)
+        rows = self.rows
         return rows.assign(**{name: pd.to_numeric(rows[name]) for name in NUMBERS})
 
     @cached_property
     def claims(self) -> pd.DataFrame:
         """The claims that the figure decides: do they hold of our numbers?"""
-        of = self.planned
-        return claim_outcomes(of.description.paper, of.id, of.reading.name, self.panels)
+        return claim_outcomes(self.description.paper, self.id, self.reading.name, self.panels)
 
     @property
     def is_broken(self) -> bool:
@@ -109,7 +79,7 @@ class Figure(DisplayedResult):
             with style.context(["default", LOOK]):
                 return self.draw().axes
         if not drawn:
-            raise UserError(f"{self.planned.id} has no lines to draw")
+            raise UserError(f"{self.id} has no lines to draw")
         label = known_name("panel", panel or drawn[0].label, [one.label for one in drawn])
         chosen = next(one for one in drawn if one.label == label)
         ax = axes_for(ax)
@@ -119,7 +89,7 @@ class Figure(DisplayedResult):
 
     def draw(self) -> Any:
         """Return it drawn, as a figure of matplotlib."""
-        return draw(self.planned.description, self.panels, self.subtitle)
+        return draw(self.description, self.panels, self.subtitle)
 
     def write(self, folder: Path | None = None) -> list[Path]:
         """Write its svg, csv and claims, as ``omtl figure`` does; return the paths.
@@ -127,29 +97,27 @@ class Figure(DisplayedResult):
         The same numbers give the same bytes. They go to ``results/`` unless there is a folder;
         where units failed, to ``results/partial``.
         """
-        of, description = self.planned, self.planned.description
-        full = self.request.is_full(description) and not self.outcome.failed
+        full = self.request.is_full(self.description) and not self.outcome.failed
         folder = folder or folder_for(full, "figures")
         contents: dict[str, str | bytes] = {
-            **render(self.draw, of.id),
-            "csv": as_csv(fold(figure_rows(of, self.panels, self.selection), FOLDED)),
+            **render(self.draw, self.id),
+            "csv": as_csv(fold(self.rows, FOLDED)),
         }
-        of_rule = by_rule(of.id, self.selection, description.selection)
-        stem = by_reading(of_rule, of.reading.name)
+        of_rule = by_rule(self.id, self.selection, self.description.selection)
+        stem = by_reading(of_rule, self.reading.name)
         paths = write_all(folder, {f"{stem}.{form}": each for form, each in contents.items()})
         of_claims = folder / f"{of_rule}.claims.csv"
         if len(self.claims) or of_claims.exists():  # rows of an earlier run go
-            write_rows(of_claims, self.claims, of.reading.name)
+            write_rows(of_claims, self.claims, self.reading.name)
             paths.append(of_claims)
         return paths
 
     @property
     def view(self) -> View:
         """The claims that the figure decides, with their outcomes."""
-        of = self.planned.description
         rows = [[str(row["says"]), row["outcome"]] for row in self.claims.to_dict("records")]
         missing = [f"missing: {why}" for panel in self.panels for why in panel.missing]
-        title = f"{self.planned.id}: {plural(len(of.panels), 'panel')}, {self.subtitle}"
+        title = f"{self.id}: {plural(len(self.panels), 'panel')}, {self.subtitle}"
         return View(["the paper says", "ours"], rows, title, notes=missing)
 
     def show(self) -> None:
@@ -161,25 +129,18 @@ class Figure(DisplayedResult):
 
     def _repr_html_(self) -> str:
         """Return the figure as a picture with its claims, for notebooks."""
-        picture = render(self.draw, self.planned.id)["svg"].decode()
+        picture = render(self.draw, self.id)["svg"].decode()
         return picture[picture.index("<svg") :] + self.view.html()
 
 
-def planned_figure(name: str, request: Request) -> PlannedFigure:
-    """Return a figure under the reading that is asked for; raise UserError on a wrong name."""
-    description = describe("figure", name)
-    request.check(description)
-    check_files(description.paper)
-    return plan_figure(name, Reading.of(description.paper, request.reading))
-
-
-def measured_figure(planned: PlannedFigure, request: Request) -> Figure:
+def played_figure(name: str, request: Request) -> Figure:
     """Play the units that a figure lacks, and measure its panels.
 
     Unavailable data are not an error: their panels say so.
     """
-    chosen, outcome = play_figure(planned, request)
-    return Figure(request, chosen, show_figure(chosen, request, outcome.failed), outcome)
+    planned = plan_figure(name, request)
+    check_files(planned.description.paper)
+    return Figure(**vars(play_figure(planned)))
 
 
 def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
@@ -211,4 +172,4 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     """
     request = request_for(**given)
     known = known_name("figure", name, descriptions("figure"))
-    return measured_figure(planned_figure(known, request), request)
+    return played_figure(known, request)

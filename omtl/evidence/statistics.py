@@ -18,7 +18,7 @@ from omtl.evidence.comparisons import (
 from omtl.evidence.ranks import Ranking, rank_rows, rankings, write_diagrams
 from omtl.experiment.descriptions import TableDescription, describe, descriptions
 from omtl.experiment.readings import Reading, by_reading
-from omtl.figures.numbers import as_chosen, plan_figure, show_figure
+from omtl.figures.numbers import as_chosen, plan_figure
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import as_text, each_cell, planned
 from omtl.tables.published_results import (
@@ -130,7 +130,7 @@ def reproduce_statistics(name: str, request: Request) -> list[Path]:
         files["csv"] = rank_rows(name, reading.name, ranked)
         files["equivalence.csv"] = equivalence_rows(cells, of.proposed)
     else:
-        numbers = show_figure(as_chosen(plan_figure(name, reading), request), request)
+        numbers = as_chosen(plan_figure(name, request)).panels
         anything = any(panel.parts for panel in numbers)
     if not anything:
         raise UserError(

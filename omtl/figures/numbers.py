@@ -5,15 +5,16 @@ Panels are measured from the store and the data alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from data_fetchers.fetch import DataMissing
-from omtl.compute.engine import Failure, Outcome, run_units, why_lacking
+from omtl.compute.engine import Outcome, run_units, why_lacking
 from omtl.experiment.descriptions import FigureDescription, Panel, describe, published
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
@@ -44,33 +45,84 @@ def drawn_rows(*paths: Path) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class PlannedFigure:
-    """A figure of a paper: its description, and the lines of its panels under a reading."""
+class MeasuredFigure:
+    """A figure of a paper as a request asks for it, with its numbers in the store.
+
+    Parameters
+    ----------
+    description : FigureDescription
+    reading : Reading
+    request : Request
+    lines : tuple of PlannedLine
+        The lines of its panels.
+    outcome : Outcome
+        What became of the units that were computed for it.
+    """
 
     description: FigureDescription
     reading: Reading
+    request: Request
     lines: tuple[PlannedLine, ...]
+    outcome: Outcome = field(default_factory=Outcome)
 
     @property
     def id(self) -> str:
         """The figure's id."""
         return self.description.id
 
-    def units(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return all units that the figure needs, repeat after repeat."""
-        experiments = [line.experiment for line in self.lines]
-        return [e.unit(seed, repeat) for repeat in range(n_repeats) for e in experiments]
+    @property
+    def selection(self) -> str:
+        """The name of the rule by which hyper-parameters were chosen."""
+        return self.request.rule(self.description)
+
+    @property
+    def n_repeats(self) -> int:
+        """The number of repeats."""
+        return self.request.n_repeats(self.description)
+
+    @property
+    def units(self) -> list[Unit]:
+        """All units that the figure needs, repeat after repeat."""
+        seed, experiments = self.request.seed, [line.experiment for line in self.lines]
+        return [e.unit(seed, repeat) for repeat in range(self.n_repeats) for e in experiments]
+
+    @cached_property
+    def panels(self) -> list[ShownPanel]:
+        """All panels with their numbers, from the store and the data alone."""
+        return [show_panel(self, panel) for panel in self.description.panels]
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of its csv: every number that is drawn, as text.
+
+        The column `kind` tells apart lines of runs (``run``) from formulas (``theory``), weights of
+        a heat map (``weight``; the label is the row, x the column, from 1), vertical lines
+        (``reference``), published values (``published``), ``note`` and ``missing``; the text of the
+        last two is the label.
+        """
+        common = {"figure": self.id, "reading": self.reading.name, "selection": self.selection}
+        found = []
+        for panel in self.panels:
+            place = common | {"panel": panel.label}
+            for part in panel.parts:
+                notes = ({"kind": "note", "label": note} for note in part.notes)
+                found += [place | {"part": part.title} | row for row in (*_points(part), *notes)]
+            found += [place | {"kind": "missing", "label": why} for why in panel.missing]
+        texts = [{name: _as_text(row.get(name)) for name in COLUMNS} for row in found]
+        return pd.DataFrame(texts, columns=COLUMNS)
 
 
-def plan_figure(name: str, reading: Reading) -> PlannedFigure:
-    """Return a figure's lines under a reading.
+def plan_figure(name: str, request: Request) -> MeasuredFigure:
+    """Return a figure with its lines.
 
     Raises
     ------
     UserError
-        If the figure, a kind of panel or a name in its description is unknown.
+        If the figure, its reading or rule, a kind of panel or a name in its description is unknown.
     """
     description = describe("figure", name)
+    request.check(description)
+    reading = Reading.of(description.paper, request.reading)
     numbers = published(description.published) if description.published else []
     printed = {place_of(number): float(number["mean"]) for number in numbers}
     cheaper = description.cheaper.get(reading.name)
@@ -111,10 +163,10 @@ def plan_figure(name: str, reading: Reading) -> PlannedFigure:
             named = [name for name in (said.parameter, said.by) if name]
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
         planned_lines += lines
-    return PlannedFigure(description, reading, tuple(planned_lines))
+    return MeasuredFigure(description, reading, request, tuple(planned_lines))
 
 
-def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -> PlannedFigure:
+def as_chosen(figure: MeasuredFigure, computed: bool = False) -> MeasuredFigure:
     """Return a figure whose learners have the hyper-parameters that a table chooses for them.
 
     The table is that of the description's ``chosen_in``; its cells that belong to the lines are
@@ -125,8 +177,7 @@ def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -
     if not figure.description.chosen_in:
         return figure
     places = [line.place for line in figure.lines]
-    repeats, rule = request.n_repeats(figure.description), request.rule(figure.description)
-    asked = replace(request, repeats=repeats, selection=rule)
+    asked = replace(figure.request, repeats=figure.n_repeats, selection=figure.selection)
     cells = planned(figure.description.chosen_in, asked, figure.reading, plays=0)
     cells = cells[cells.set_index(["algorithm", "dataset"]).index.isin(places)]
     if computed:
@@ -148,11 +199,11 @@ def as_chosen(figure: PlannedFigure, request: Request, computed: bool = False) -
     return replace(figure, lines=tuple(map(narrowed, figure.lines)))
 
 
-def play_figure(figure: PlannedFigure, request: Request) -> tuple[PlannedFigure, Outcome]:
+def play_figure(figure: MeasuredFigure) -> MeasuredFigure:
     """Compute the units that a figure lacks; return it as its table chooses, and their outcome."""
-    figure = as_chosen(figure, request, computed=True)
-    units = figure.units(request.seed, request.n_repeats(figure.description))
-    return figure, run_units(units, request.store, request.parallel)
+    figure = as_chosen(figure, computed=True)
+    request = figure.request
+    return replace(figure, outcome=run_units(figure.units, request.store, request.parallel))
 
 
 @dataclass(frozen=True)
@@ -181,24 +232,21 @@ class ShownPanel:
         return [part for part in self.parts if not isinstance(part, HeatMap)]
 
 
-def show_panel(
-    figure: PlannedFigure, panel: Panel, request: Request, failed: Mapping[str, Failure]
-) -> ShownPanel:
+def show_panel(figure: MeasuredFigure, panel: Panel) -> ShownPanel:
     """Return a panel with its numbers, from the store and the data alone."""
-    n_repeats = request.n_repeats(figure.description)
-    rule = figure.reading(SelectionSpec.named(request.rule(figure.description)))
+    request, rule = figure.request, figure.reading(SelectionSpec.named(figure.selection))
     lines = [line for line in figure.lines if line.panel is panel]
     there: list[PlayedLine] = []
     lacking: dict[str, list[str]] = {}
     for line in lines:
-        units = line.experiment.repeats(request.seed, n_repeats)
+        units = line.experiment.repeats(request.seed, figure.n_repeats)
         results = request.store.stored(units)
-        if len(results) == n_repeats:
+        if len(results) == figure.n_repeats:
             protocol = line.experiment.protocol.name
             check_measured(panel, protocol, results[0].arrays)
             there.append(PlayedLine(**vars(line), units=units, results=results, rule=rule))
             continue
-        why = why_lacking(units, len(results), failed)
+        why = why_lacking(units, len(results), figure.outcome.failed)
         lacking.setdefault(why, []).append(line.label)
     note = request.store.note_on([unit for line in there for unit in line.units])
     pulled = [note] if note else []
@@ -216,43 +264,6 @@ def show_panel(
         tuple(missing),
         lines[0].experiment.repeats_are_of if lines else "",
     )
-
-
-def show_figure(
-    figure: PlannedFigure, request: Request, failed: Mapping[str, Failure] | None = None
-) -> list[ShownPanel]:
-    """Return all panels of a figure with their numbers, from the store and the data alone.
-
-    Parameters
-    ----------
-    figure : Figure
-    request : Request
-        Which repeats, by which rule.
-    failed : dict, optional
-        Why units failed, by key.
-    """
-    return [show_panel(figure, panel, request, failed or {}) for panel in figure.description.panels]
-
-
-def figure_rows(figure: PlannedFigure, shown: Sequence[ShownPanel], selection: str) -> pd.DataFrame:
-    """Return the rows of a figure's csv: every number that is drawn, as text.
-
-    The column `kind` tells apart lines of runs (``run``) from formulas (``theory``), weights of a
-    heat map (``weight``; the label is the row, x the column, from 1), vertical lines
-    (``reference``), published values (``published``), ``note`` and ``missing``; the text of the
-    last two is the label.
-    """
-
-    common = {"figure": figure.id, "reading": figure.reading.name, "selection": selection}
-    found = []
-    for panel in shown:
-        place = common | {"panel": panel.label}
-        for part in panel.parts:
-            notes = ({"kind": "note", "label": note} for note in part.notes)
-            found += [place | {"part": part.title} | row for row in (*_points(part), *notes)]
-        found += [place | {"kind": "missing", "label": why} for why in panel.missing]
-    texts = [{name: _as_text(row.get(name)) for name in COLUMNS} for row in found]
-    return pd.DataFrame(texts, columns=COLUMNS)
 
 
 def _points(part: Axes) -> Iterator[dict[str, Any]]:

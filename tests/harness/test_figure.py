@@ -10,26 +10,25 @@ import pandas as pd
 import pytest
 from described import FIGURES, a_line, a_panel, golden_figure
 from golden_files import assert_as_golden
-from miniature import AS_WRITTEN, SERIAL, a_rule, small
+from miniature import SERIAL, a_rule, small
 
-from omtl.api.figures import measured_figure
-from omtl.compute.engine import Failure
+from omtl.api.figures import Figure
+from omtl.compute.engine import Failure, Outcome
 from omtl.compute.store import Store, StoredRow
 from omtl.experiment.descriptions import describe, descriptions
 from omtl.experiment.playing import compute
-from omtl.experiment.readings import Reading
 from omtl.experiment.selection import costs
 from omtl.experiment.unit import Result
 from omtl.figures import drawing, numbers, panels
 from omtl.figures.colours import OWN, colours_of
-from omtl.figures.numbers import as_chosen, figure_rows, plan_figure, show_figure
+from omtl.figures.numbers import as_chosen, plan_figure, play_figure
 from omtl.figures.panels import axes
 from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
 from omtl.tables.request import Request
 from omtl.util.paths import ROOT
 
-READING = AS_WRITTEN
+READING = "as_written"
 
 
 @pytest.fixture
@@ -38,10 +37,15 @@ def golden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numbers, "describe", lambda _kind, name: golden_figure(name))
 
 
+def drawn_figure(name: str, asked: Request) -> Figure:
+    """Play a figure."""
+    return Figure(**vars(play_figure(plan_figure(name, asked))))
+
+
 def made(name: str, folder: Path, store: Store | None = None) -> list[Path]:
     """Make a figure of two repeats."""
-    asked = Request(repeats=2, parallel=SERIAL, store=store or Store(folder / "store"))
-    return measured_figure(plan_figure(name, READING), asked).write(folder)
+    asked = Request(READING, 2, parallel=SERIAL, store=store or Store(folder / "store"))
+    return drawn_figure(name, asked).write(folder)
 
 
 @pytest.mark.usefixtures("golden")
@@ -56,9 +60,9 @@ def test_the_numbers_of_each_kind_of_panel_are_those_of_the_golden_file(
 @pytest.mark.parametrize("name", descriptions("figure"))
 def test_every_figure_can_be_planned(name: str) -> None:
     """It names kinds, algorithms, networks and published cells that exist; its lines differ."""
-    planned = plan_figure(name, Reading.of(name.partition("-")[0], "as_written"))
+    planned = plan_figure(name, Request(READING, 2))
     assert planned.id == name
-    assert len(planned.units(0, 2)) == 2 * len(planned.lines)
+    assert len(planned.units) == 2 * len(planned.lines)
     found = colours_of([line.label for line in planned.lines])
     assert len(set(found.values())) == len(found)
     for panel in planned.description.panels:
@@ -88,9 +92,9 @@ def test_end_to_end(store: Store, tmp_path: Path) -> None:
 def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_path: Path) -> None:
     """They replaced those of the figure's own rule."""
     for rule, name in ((None, "tiny.claims.csv"), ("oracle_worst", "tiny.oracle_worst.claims.csv")):
-        asked = Request(repeats=2, selection=rule, parallel=SERIAL, store=store)
-        drawn = measured_figure(plan_figure("learning", READING), asked)
-        rows = [{"claim": "c", "reading": READING.name, "outcome": "holds"}]
+        asked = Request(READING, 2, selection=rule, parallel=SERIAL, store=store)
+        drawn = drawn_figure("learning", asked)
+        rows = [{"claim": "c", "reading": READING, "outcome": "holds"}]
         drawn.__dict__["claims"] = pd.DataFrame(rows)
         assert tmp_path / name in drawn.write(tmp_path)
 
@@ -98,12 +102,12 @@ def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_
 @pytest.mark.usefixtures("golden")
 def test_missing_data(store: Store) -> None:
     """A panel says what it misses and why; the lines and panels that can be drawn are."""
-    planned = plan_figure("learning", READING)
-    units = planned.units(0, 1)
+    planned = plan_figure("learning", Request(READING, 1, store=store))
     there = planned.lines[0].experiment.unit(0, 0)
     store.add([StoredRow.of(there, compute(there))])
-    failed = {unit.key: Failure("no such data", missing_data=True) for unit in units}
-    shown = show_figure(planned, Request(repeats=1, store=store), failed)
+    failed = {unit.key: Failure("no such data", missing_data=True) for unit in planned.units}
+    broken = replace(planned, outcome=Outcome(failed=failed))
+    shown = broken.panels
     assert [[line.label for part in panel.parts for line in part.lines] for panel in shown] == [
         ["PM"],
         [],
@@ -111,12 +115,11 @@ def test_missing_data(store: Store) -> None:
     ]
     assert shown[0].missing == ("DOM-I: no such data",)
     assert shown[1].missing == ("DOM-I, DOM-II: no such data",)
-    rows = figure_rows(planned, shown, "oracle").to_dict("records")
+    rows = broken.rows.to_dict("records")
     assert [r["label"] for r in rows if r["kind"] == "missing" and r["panel"] == "b"] == [
         "DOM-I, DOM-II: no such data"
     ]
-    unsaid = show_figure(planned, Request(repeats=1, store=store))
-    assert unsaid[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
+    assert planned.panels[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
 
 
 @pytest.mark.parametrize("kind", ["learning_curves", "lifelong_error"])
@@ -135,7 +138,8 @@ def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
 
 def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
     """Figure 2's learners get what Table 1 chooses, though TOL would choose otherwise."""
-    figure = plan_figure("aklo-fig2", Reading.of("aklo", "as_written"))
+    asked = Request(READING, 1, parallel=SERIAL, store=store)
+    figure = plan_figure("aklo-fig2", asked)
     panel = figure.description.panels[1]
     lines = tuple(
         line for line in figure.lines if line.panel is panel and line.label in ("ITOL", "TOL")
@@ -146,7 +150,7 @@ def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:
         best[line.label] = line.experiment.points[int(np.argmin(costs(results, a_rule())))]["lam"]
     assert best["ITOL"] != best["TOL"]
     figure = replace(figure, lines=lines)
-    chosen = as_chosen(figure, Request(repeats=1, parallel=SERIAL, store=store), computed=True)
+    chosen = as_chosen(figure, computed=True)
     for line in chosen.lines:
         assert [point["lam"] for point in line.experiment.points] == [best["ITOL"]]
 
@@ -163,7 +167,7 @@ def test_a_dear_reading_of_a_figure_has_fewer_repeats_and_a_smaller_grid() -> No
     dear = describe("figure", "omtrsl-fig1")
     for reading, repeats, points in (("as_written", 1, 1), ("as_published", 5, 9)):
         assert Request(reading).n_repeats(dear) == repeats
-        line = plan_figure("omtrsl-fig1", Reading.of("omtrsl", reading)).lines[0]
+        line = plan_figure("omtrsl-fig1", Request(reading)).lines[0]
         assert len(line.experiment.points) == points
     assert Request("as_written", 4).n_repeats(dear) == 4
     assert Request("as_written").is_full(dear)
