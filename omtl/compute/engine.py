@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, KeysView, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -120,8 +120,8 @@ def _answers(
 
     def wanted(batch: list[Unit]) -> list[Unit]:
         """Return the units that no other run has stored meanwhile; none after Ctrl-C."""
-        found = zip(batch, store.load_each(batch), strict=True)
-        return [unit for unit, result in found if result is None and not stop.is_set()]
+        found = store.results_of(batch)
+        return [unit for unit in batch if unit.key not in found and not stop.is_set()]
 
     while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
@@ -156,7 +156,7 @@ def _say_once(note: str) -> None:
 
 
 def _seconds(
-    found: Iterable[tuple[Unit, Result | None]], hashes: dict[tuple[Any, ...], str]
+    found: Mapping[str, Result], units: Mapping[str, Unit], hashes: dict[tuple[Any, ...], str]
 ) -> dict[str, float]:
     """Return how long units with a result took, by key, and note the hashes of their data.
 
@@ -166,11 +166,8 @@ def _seconds(
         If units of one draw of a data set had different rows. Kinds of CPU are told apart, because
         the last bits of scaled rows may depend on them.
     """
-    seconds = {}
-    for unit, result in found:
-        if result is None:
-            continue
-        seconds[unit.key] = result.facts["seconds"]
+    for key, result in found.items():
+        unit = units[key]
         draw = (unit.seed, unit.draw) if unit.dataset.is_synthetic else ()
         data = (repr(unit.dataset), draw, result.facts["host"].get("cpu"))
         if hashes.setdefault(data, here := result.facts["data_sha256"]) != here:
@@ -179,7 +176,7 @@ def _seconds(
                 "same rows for all units, which cannot be compared; let it draw by its argument "
                 "rng only (SYNTHETIC = True) and read only what FILES lists, then run again"
             )
-    return seconds
+    return {key: result.facts["seconds"] for key, result in found.items()}
 
 
 News = Callable[[KeysView[str]], str]
@@ -217,8 +214,7 @@ def run_units(
     wanted = {unit.key: unit for unit in units}
     outcome = Outcome()
     hashes: dict[tuple[Any, ...], str] = {}
-    stored = zip(wanted.values(), store.load_each(wanted.values()), strict=True)
-    outcome.seconds = seconds = _seconds(stored, hashes)
+    outcome.seconds = seconds = _seconds(store.results_of(wanted.values()), wanted, hashes)
     outcome.reused = len(seconds)
     left = {key: unit for key, unit in wanted.items() if key not in seconds}
     if is_dry():
@@ -247,13 +243,13 @@ def run_units(
             found = {key: end for key, end in ends.items() if isinstance(end, Result)}
             store.add([StoredRow.of(wanted[key], result) for key, result in found.items()])
             outcome.computed += len(found)
-            seconds |= _seconds(((wanted[key], one) for key, one in found.items()), hashes)
+            seconds |= _seconds(found, wanted, hashes)
             outcome.failed |= {key: end for key, end in ends.items() if isinstance(end, Failure)}
             for key in ends:
                 bar.done(wanted[key].name, seconds_left)
         if stop.is_set():
             raise KeyboardInterrupt
-    elsewhere = zip(left.values(), store.load_each(left.values()), strict=True)
-    seconds |= _seconds(elsewhere, hashes)  # another run has stored them meanwhile
+    # Another run has stored these meanwhile.
+    seconds |= _seconds(store.results_of(left.values()), left, hashes)
     outcome.reused = len(seconds) - outcome.computed
     return outcome

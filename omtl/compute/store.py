@@ -39,6 +39,8 @@ PATIENCE = 60.0
 SCHEMA = """create table if not exists units (key blob primary key, source text not null,
             sha256 blob not null, facts blob not null, arrays blob not null)"""
 
+BY_KEY = "select * from units where key = ?"
+
 NUMBERS = "biuf"
 """The kinds of arrays that a result may have: NumPy's codes of truth values and real numbers."""
 
@@ -172,57 +174,50 @@ class Store:
         WriteError
             If they cannot be written.
         """
-        return self._change("insert or ignore into units values (?, ?, ?, ?, ?)", list(rows))
+        return self._change("insert or ignore into units values (?, ?, ?, ?, ?)", rows)
 
     def remove(self, keys: Iterable[bytes]) -> None:
         """Remove units."""
-        self._change("delete from units where key = ?", [(key,) for key in keys])
+        self._change("delete from units where key = ?", ((key,) for key in keys))
 
     def load(self, unit: Unit) -> Result | None:
         """Return a unit's result, or None if it is not stored intact."""
-        return self.load_each([unit])[0]
+        return self.results_of([unit]).get(unit.key)
 
-    def load_each(self, units: Collection[Unit]) -> list[Result | None]:
-        """Return the result of each unit, None for one that is not stored intact."""
+    def results_of(self, units: Collection[Unit]) -> dict[str, Result]:
+        """Return the results of those units that are stored intact, by their keys."""
         if not self.path.exists():  # as in a fresh clone: naming units takes seconds
-            return [None] * len(units)
-        rows = self._each("*", [bytes.fromhex(unit.key) for unit in units])
-        return [
-            row and self._result(unit, StoredRow(*row))
-            for unit, row in zip(units, rows, strict=True)
-        ]
-
-    def _result(self, unit: Unit, row: StoredRow) -> Result | None:
-        try:
-            return row.result()
-        except ValueError as fault:
-            why = f"{unit.name} is damaged ({fault}) and will be recomputed"
-            print(f"omtl: {self.path}: {why}", file=sys.stderr)
-            self.remove([row.key])
-            return None
+            return {}
+        found, names = {}, {bytes.fromhex(unit.key): unit.name for unit in units}
+        for row in map(StoredRow._make, self._read(BY_KEY, names)):
+            try:
+                found[row.key.hex()] = row.result()
+            except ValueError as fault:
+                why = f"{names[row.key]} is damaged ({fault}) and will be recomputed"
+                print(f"omtl: {self.path}: {why}", file=sys.stderr)
+                self.remove([row.key])
+        return found
 
     def stored(self, units: Collection[Unit]) -> list[Result]:
         """Return the results of those units that are stored intact, in order."""
-        return [result for result in self.load_each(units) if result is not None]
+        found = self.results_of(units)
+        return [found[unit.key] for unit in units if unit.key in found] if found else []
 
     def note_on(self, units: Collection[Unit]) -> str:
         """Return where some of the units were pulled from; empty if all were computed here."""
-        rows = self._each("source", (bytes.fromhex(unit.key) for unit in units))
-        return pulled_note(source for (source,) in filter(None, rows))
+        keys = (bytes.fromhex(unit.key) for unit in units)
+        found = self._read("select source from units where key = ?", keys)
+        return pulled_note(source for (source,) in found)
 
     def keys(self) -> list[bytes]:
         """Return the keys of all stored units, sorted."""
-        if not self.path.exists():
-            return []
-        query = "select key from units order by key"
-        return [key for (key,) in self._attempt(lambda db: db.execute(query).fetchall())]
+        return [key for (key,) in self._read("select key from units order by key")]
 
     def rows(self) -> Iterator[StoredRow]:
         """Yield all rows, damaged ones too."""
         keys = self.keys()
         for begin in range(0, len(keys), AT_ONCE):
-            found = self._each("*", keys[begin : begin + AT_ONCE])
-            yield from (StoredRow(*row) for row in found if row)
+            yield from map(StoredRow._make, self._read(BY_KEY, keys[begin : begin + AT_ONCE]))
 
     def damaged(self) -> dict[str, str]:
         """Return the units whose content is not that of their hash, with why, by their keys."""
@@ -234,17 +229,18 @@ class Store:
                 found[row.key.hex()] = str(fault)
         return found
 
-    def _each(self, columns: str, keys: Iterable[bytes]) -> list[Any]:
-        """Return some columns of the row of each key, or None; nothing without a file."""
+    def _read(self, query: str, keys: Iterable[bytes] | None = None) -> list[Any]:
+        """Return the rows that a query finds, of each key if it is of one; none without a file."""
         if not self.path.exists():
             return []
-        query = f"select {columns} from units where key = ?"
-        return self._attempt(lambda db: [db.execute(query, (key,)).fetchone() for key in keys])
+        given = [()] if keys is None else [(key,) for key in keys]
+        return self._attempt(lambda db: [row for one in given for row in db.execute(query, one)])
 
-    def _change(self, statement: str, rows: list[Any]) -> int:
-        if not rows:
+    def _change(self, statement: str, rows: Iterable[Any]) -> int:
+        many = list(rows)  # which a second attempt needs again
+        if not many:
             return 0
-        return self._attempt(lambda db: db.executemany(statement, rows).rowcount, is_write=True)
+        return self._attempt(lambda db: db.executemany(statement, many).rowcount, is_write=True)
 
     def _attempt(
         self, function: Callable[[sqlite3.Connection], Any], is_write: bool = False
@@ -315,14 +311,12 @@ class CachedStore(Store):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store.folder)
-        self._read: dict[str, Result] = {}
+        self._known: dict[str, Result] = {}
 
-    def load_each(self, units: Collection[Unit]) -> list[Result | None]:
-        """Return the result of each unit, None for one that is not stored intact."""
-        left = [unit for unit in units if unit.key not in self._read]
-        found = zip(left, super().load_each(left), strict=True)
-        self._read |= {unit.key: one for unit, one in found if one is not None}
-        return [self._read.get(unit.key) for unit in units]
+    def results_of(self, units: Collection[Unit]) -> dict[str, Result]:
+        """Return the results of those units that are stored intact, by their keys."""
+        self._known |= super().results_of([unit for unit in units if unit.key not in self._known])
+        return {unit.key: self._known[unit.key] for unit in units if unit.key in self._known}
 
 
 def cached(store: Store) -> CachedStore:
