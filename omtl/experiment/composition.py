@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import Annotated, Any
 
 import yaml
@@ -92,9 +93,6 @@ PROGRESSIVE = {
 }
 """The modules of protocols that are played without hindsight, each with the rule that does it."""
 
-READING_OR_DATA = ("reading=", "reading.", "dataset=")
-"""Beginnings of the overrides that determine which answers are given."""
-
 
 @in_one_sentence()
 def overrides_in(words: Sequence[str]) -> list[Override]:
@@ -138,8 +136,8 @@ def sets_value(override: Override) -> bool:
     return key not in GROUPS and not key.startswith("hydra") and not override.is_delete()
 
 
-def readings_of(words: Sequence[str]) -> dict[str, Reading]:
-    """Return the readings named on a command line, with the answers given there.
+def readings_of(overrides: Sequence[Override]) -> dict[str, Reading]:
+    """Return the readings that overrides name, with the answers that they give.
 
     Their keys are ``READING/DATASET``: of a reading's own answers, each data set gets those that
     can affect it.
@@ -147,10 +145,9 @@ def readings_of(words: Sequence[str]) -> dict[str, Reading]:
     Raises
     ------
     UserError
-        If a word cannot be parsed, a reading does not exist, or answers are swept.
+        If a reading does not exist, or answers are swept.
     """
-    found = overrides_in([word for word in words if word.lstrip("+~").startswith(READING_OR_DATA)])
-    typed = [override for override in found if override.key_or_group not in GROUPS]
+    typed = [override for override in overrides if override.key_or_group.startswith("reading.")]
     for override in typed:
         if override.is_sweep_override():
             raise UserError(
@@ -159,17 +156,15 @@ def readings_of(words: Sequence[str]) -> dict[str, Reading]:
             )
     lines = [str(override.input_line) for override in typed]
     answered = {override.key_or_group.removeprefix("reading.answers.") for override in typed}
-    readings = {
-        name: Reading.read(_container(_composed([f"reading={name}", *lines]).reading))
-        if lines
-        else Reading.named(name)
-        for name in _named("reading", found)
-    }
-    return {
-        f"{name}/{dataset}": reading.for_dataset(dataset, answered)
-        for name, reading in readings.items()
-        for dataset in _named("dataset", found)
-    }
+    found = {}
+    for name in _named("reading", overrides):
+        reading = Reading.named(name)
+        if typed:
+            config: Any = OmegaConf.to_container(_composed([f"reading={name}", *lines]).reading)
+            reading = Reading.read(config)
+        for dataset in _named("dataset", overrides):
+            found[f"{name}/{dataset}"] = reading.for_dataset(dataset, answered)
+    return found
 
 
 def _named(group: str, overrides: Iterable[Override]) -> list[str]:
@@ -208,34 +203,21 @@ ROOT = "read"
 ``read/GROUP/READING/DATASET/OPTION`` into an option, so that what is typed overrides it."""
 
 
-def store_readings(readings: Mapping[str, Reading]) -> None:
-    """Give Hydra the configs of readings by ``READING/DATASET``, replacing earlier ones."""
+def store_readings(overrides: Sequence[Override]) -> None:
+    """Give Hydra what the readings that overrides name change in the options that they name."""
     store = ConfigStore.instance()
     store.repo.pop(ROOT, None)
-    for name, reading in readings.items():
-        for (group, option), values in values_set_by(reading).items():
+    places = [(group, name) for group in SPECS for name in _named(group, overrides)]
+    for (name, reading), (group, option) in product(readings_of(overrides).items(), places):
+        spec = SPECS[group].named(option)
+        before, after = spec.as_mapping(), reading(spec).as_mapping()
+        if values := {key: one for key, one in after.items() if one != before.get(key)}:
             place = f"{ROOT}/{group}/{name}"
             # Hydra merges mappings; old content disappears only if they are emptied first.
             store.store(group=place, name=f"{option}_emptied", node=dict.fromkeys(values))
             emptied = [f"{name}/{option}_emptied@_here_", "_self_"]
             node = {"defaults": emptied, **as_plain(values)}
             store.store(group=place, name=option, node=node)
-
-
-def values_set_by(reading: Reading) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the values that a reading changes, by group and option."""
-    found = {}
-    named = {tuple(key.split(".")[:2]) for key in reading.patch}
-    for group, kind in SPECS.items():
-        for option in options(group) if any(group == one for one, _ in named) else ():
-            if (group, "*") in named or (group, option) in named:
-                spec = kind.named(option)
-                before = spec.as_mapping()
-                after = reading(spec).as_mapping()
-                values = {key: one for key, one in after.items() if one != before.get(key)}
-                if values:
-                    found[group, option] = values
-    return found
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -257,7 +239,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     for override in found:
         if override.is_delete():
             choose("value of a run", override.key_or_group.partition(".")[0], known)
-    store_readings(readings_of(overrides))
+    store_readings(found)
     ComposedRun.of(_composed([word for override in found for word in each_swept(override)[:1]]))
     return found
 
@@ -346,7 +328,7 @@ class ComposedRun:
     def of(config: DictConfig) -> ComposedRun:
         """Return the run of a config that Hydra composed; raise UserError if it makes none."""
         with in_one_sentence(), closed_environment():
-            content = _container(config, resolve=True, throw_on_missing=True)
+            content: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
         return ComposedRun.read(content)
 
     def as_mapping(self) -> dict[str, Any]:
@@ -365,11 +347,6 @@ class ComposedRun:
         algorithm = self.algorithm if listed == grid else replace(self.algorithm, grid=listed)
         network = self.network if algorithm.networked else None
         return Experiment(algorithm, self.dataset, self.protocol, network)
-
-
-def _container(config: DictConfig, **how: Any) -> dict[str, Any]:
-    content: Any = OmegaConf.to_container(config, **how)
-    return {str(key): value for key, value in content.items()}
 
 
 def composed(overrides: Sequence[str]) -> ComposedRun:
