@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -156,29 +156,25 @@ def compute_without_waiting(unit: Unit, asked_by: str) -> Result | Failure:
 
 
 def handing_order(units: Sequence[Unit]) -> list[Unit]:
-    """Return units by data set, so that each is loaded once, and the first of each kind early.
+    """Return units by data set, so that each is loaded once, with its learners in turn.
 
-    The first of a kind compiles a learner, before the others of its data set. Learners differ from
-    one to the next, and come again on another network when all have come, so that workers seldom
-    compile the same code at the same time. The first of all on a data set loads it, while others
-    are computed on the one before.
+    The first unit of each kind, which compiles it, comes before the others; those of a learner on
+    other networks come when all learners have come, so that workers seldom compile the same code
+    at the same time. The first of all on a data set loads it, while others are computed on the one
+    before.
     """
-    numbers = {name: n for n, name in enumerate(sorted({unit.dataset.name for unit in units}))}
+    names = sorted({unit.dataset.name for unit in units})
     begun: set[int] = set()
-    shapes: dict[Kind, list[str]] = defaultdict(list)  # of networks, by learner and data set
-    places: list[tuple[int, ...]] = []
+    met: Counter[Kind] = Counter()
+    places: list[tuple[int, bool, int]] = []
     for unit in units:
-        number, (*learner, shape) = numbers[unit.dataset.name], kind_of(unit)
-        known = shapes[*learner]
-        if number not in begun:
-            places.append((number - 1, 1))
-        else:
-            places.append((number, 2) if shape in known else (number, 0, len(known)))
+        kind, number = kind_of(unit), names.index(unit.dataset.name)
+        learner = kind[:-1]  # whatever the network
+        place = number, kind in met, met[learner]
+        places.append(place if number in begun else (number - 1, True, -1))
         begun.add(number)
-        if shape not in known:
-            known.append(shape)
-    order = sorted(range(len(units)), key=places.__getitem__)
-    return [units[number] for number in order]
+        met.update([kind, learner])
+    return [units[i] for _, i in sorted(zip(places, range(len(units)), strict=True))]
 
 
 class Batches(Iterator[list[Unit]]):

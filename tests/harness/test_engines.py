@@ -139,7 +139,10 @@ def test_the_first_of_each_kind_come_early_and_alone() -> None:
     for unit in (pm[0], pa[0], gd[0]):
         queue.note(unit, 9.0)  # with compiling
         queue.note(unit, BATCH_SECONDS / 4)
-    assert next(queue) == pm[1:5]
+    assert next(queue) == [pm[1], pa[1], gd[1], pm[2]]
+    full, ring = (small("dom1", network).repeats(0, 2) for network in ("full", "ring"))
+    handed = [unit for batch in batches([*full, *ring, *pm[:2]]) for unit in batch]
+    assert handed == [full[0], pm[0], ring[0], full[1], pm[1], ring[1]]
 
 
 def test_data_sets_take_turns_once() -> None:
