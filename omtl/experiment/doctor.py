@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import requires
 from pathlib import Path
 
 import joblib
@@ -18,14 +18,13 @@ from data_fetchers.fetch import local_path
 from omtl.experiment.config import option_files
 from omtl.util import user_folder
 from omtl.util.compile_cache import kept_in, own_home
-from omtl.util.files import IN_WORK
+from omtl.util.files import IN_WORK, file_state
+from omtl.util.host import installed_version
 from omtl.util.paths import home_folder
 from omtl.util.providers import extensions
 
 GOOD, BAD, NOTE = "ok", "missing", "note"
 """`BAD` prevents something from working; a `NOTE` is something to add when needed."""
-
-OLDEST_PYTHON = (3, 11)
 
 EXTRAS = {"": BAD, "harness": BAD, "report": BAD, "tables": NOTE, "engines": NOTE, "dev": NOTE}
 """The package's extras, each with the consequence if one of its packages is missing."""
@@ -51,8 +50,7 @@ Found = Iterator[tuple[str, str, str, str]]
 
 
 def _machine() -> Found:
-    running = sys.version_info[:2] >= OLDEST_PYTHON
-    yield "machine", "python", GOOD if running else BAD, sys.version.split()[0]
+    yield "machine", "python", GOOD, sys.version.split()[0]
     yield "machine", "cores", GOOD, str(joblib.cpu_count())
     for name in filter(os.environ.get, VARIABLES):
         yield "environment", name, GOOD, os.environ[name]
@@ -69,11 +67,10 @@ def _packages() -> Found:
             if name in seen or not needed or ("extra" in str(marker)) != bool(extra):
                 continue
             seen.add(name)
-            try:
-                yield "packages", name, GOOD, version(name)
-            except PackageNotFoundError:
-                todo = f"pip install 'omtl[{extra}]'" if extra else "pip install omtl"
-                yield "packages", name, lacking, f"not installed: {todo}"
+            todo = f"pip install 'omtl[{extra}]'" if extra else "pip install omtl"
+            found = installed_version(name)
+            detail = found or f"not installed: {todo}"
+            yield "packages", name, GOOD if found else lacking, detail
 
 
 def _kept() -> Found:
@@ -102,16 +99,13 @@ def _data() -> Found:
     for name in data_fetchers.data_set_names():
         one = data_fetchers.data_set(name)
         folder, files = data_fetchers.folder_of(one), one.FILES
-        lacking = [file for file in files if _size(local_path(folder, file)) != file.n_bytes]
+        states = [(file, file_state(local_path(folder, file))) for file in files]
+        lacking = [file for file, (_, size, _) in states if size != file.n_bytes]
         detail = f"{len(files)} files, {sum(file.n_bytes for file in files) / 2**20:.1f} MiB"
         if lacking:
             detail = f"{len(lacking)} of {detail} to fetch: omtl fetch {name}"
         if files:
             yield "data", name, NOTE if lacking else GOOD, detail
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
 
 
 def _own() -> Found:

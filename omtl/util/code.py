@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module, invalidate_caches
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import cache_from_source
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole
+from omtl.util.host import installed_version
 from omtl.util.paths import private_cache
 from omtl.util.providers import added_module, is_ours, module_file
 from omtl.util.user_folder import calls_begun, own_folder
@@ -213,12 +213,9 @@ def package_versions(modules: Iterable[str]) -> str:
 
 @lru_cache
 def _versions(packages: frozenset[str]) -> str:
-    versions = [".".join(platform.python_version_tuple()[:2])]
-    for name in sorted(packages):
-        try:
-            versions.append(f"{name} {version(PACKAGES.get(name, name))}")
-        except PackageNotFoundError:
-            versions.append(f"{name} none")
+    python = ".".join(platform.python_version_tuple()[:2])
+    named = [(name, installed_version(PACKAGES.get(name, name))) for name in sorted(packages)]
+    versions = [python, *(f"{name} {found or 'none'}" for name, found in named)]
     return hashlib.sha256("\n".join(versions).encode()).hexdigest()
 
 

@@ -18,22 +18,23 @@ PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "joblib")
 @lru_cache
 def host() -> dict[str, Any]:
     """Return the environment of the results: versions, commit, machine."""
-
-    def installed(package: str) -> str:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            return "not installed"
-
     return {
         "python": platform.python_version(),
-        "packages": {package: installed(package) for package in PACKAGES},
+        "packages": {name: installed_version(name) or "not installed" for name in PACKAGES},
         "commit": commit(),
         "machine": platform.machine(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "system": platform.system(),
     }
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of a package; None if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def commit() -> str:
