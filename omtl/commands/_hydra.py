@@ -106,7 +106,7 @@ def run_hydra(arguments: Sequence[str]) -> int:
     if not {"--shell-completion", "--hydra-help"} & set(given):
         given = spelt_out(list(map(with_known_name, given)))
         words = [w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))]
-        if note := note_on_networks(parsed(words)):
+        if note := note_on_networks(parsed(words)[0]):
             print(f"omtl: {note}", file=sys.stderr)
     sys.argv = ["omtl run", *given]
     try:  # Hydra's output folder

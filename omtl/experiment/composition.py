@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from omtl.experiment.config import option_file, options
+from omtl.experiment.config import options
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
@@ -44,7 +44,6 @@ from omtl.experiment.specs import (
     SelectionSpec,
     Spec,
     known_settings,
-    refuse_wrong_names,
 )
 from omtl.experiment.unit import Experiment
 from omtl.util.errors import UserError
@@ -220,10 +219,10 @@ def store_readings(overrides: Sequence[Override]) -> None:
             store.store(group=place, name=option, node=node)
 
 
-def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Return overrides as parsed by Hydra, after checking that they make an experiment.
+def parsed(overrides: Sequence[str]) -> tuple[list[Override], ComposedRun]:
+    """Return overrides as Hydra parses them, and the run that they make; of a sweep, the first.
 
-    Hydra then knows the configs of the readings that they name. Of a sweep, the first is checked.
+    Hydra then knows the configs of the readings that they name.
 
     Raises
     ------
@@ -231,17 +230,15 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
         If one cannot be parsed, names an option that does not exist, or sets what nothing reads.
     """
     found = overrides_in(overrides)
-    for group in GROUPS:
-        for name in _named(group, found):
-            path = option_file(group, name)
-            refuse_wrong_names(group, read_yaml(path), path)
+    for name in _named(ParallelSpec.group, found):  # the other options are read for readings
+        ParallelSpec.named(name)
     known = list(keys_of(ComposedRun).kinds)
     for override in found:
         if override.is_delete():
             choose("value of a run", override.key_or_group.partition(".")[0], known)
     store_readings(found)
-    ComposedRun.of(_composed([word for override in found for word in each_swept(override)[:1]]))
-    return found
+    words = [word for override in found for word in each_swept(override)[:1]]
+    return found, ComposedRun.of(_composed(words))
 
 
 def note_on_networks(
@@ -357,11 +354,11 @@ def composed(overrides: Sequence[str]) -> ComposedRun:
     UserError
         If an override is wrong or is a sweep.
     """
-    overrides = spelt_out(overrides)
-    sweep = next((o for o in parsed(overrides) if o.is_sweep_override()), None)
+    found, run = parsed(spelt_out(overrides))
+    sweep = next((override for override in found if override.is_sweep_override()), None)
     if sweep is not None:
         raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
-    return ComposedRun.of(_composed(overrides))
+    return run
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:

@@ -116,7 +116,9 @@ def test_a_hyper_parameter_is_set_where_an_algorithm_has_it(
     specs = {name: AlgorithmSpec.named(name) for name in ("cmtl", "gd")}
     assert "eta" in specs["cmtl"].fixed
     assert "eta" in specs["gd"].grid
-    assert note_on_networks(parsed(spelt_out(["algorithm=cmtl,gd", "algorithm.eta=0.5,2"]))) == ""
+    assert (
+        note_on_networks(parsed(spelt_out(["algorithm=cmtl,gd", "algorithm.eta=0.5,2"]))[0]) == ""
+    )
     for name in specs:
         for typed, tried in (("0.5", {0.5}), ("[0.5,2]", {0.5, 2})):
             run = composed([f"algorithm={name}", f"algorithm.eta={typed}"])
