@@ -106,8 +106,9 @@ def test_another_version_of_a_package_changes_the_key(
 ) -> None:
     """Generators, sums and compiled code are the packages' own."""
     before = small("dom2").unit(0, 0).key
-    honest = code.version
-    monkeypatch.setattr(code, "version", lambda name: honest(name) + "+1" * (name == package))
+    honest = code.installed_version
+    other = {package: f"{honest(package)}+1"}
+    monkeypatch.setattr(code, "installed_version", lambda name: other.get(name) or honest(name))
     code._versions.cache_clear()
     assert small("dom2").unit(0, 0).key != before
 
@@ -122,7 +123,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert isinstance(done, engine.Failure)
     assert "different code or data" in done.reason
     monkeypatch.undo()
-    honest = code_version
+    honest = code.installed_version
     data = modules_in(base.identity)["data"]
     monkeypatch.setattr(
         "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
