@@ -33,17 +33,6 @@ from omtl.util.paths import ROOT
 from omtl.util.status import DONE, WRONG_USE
 
 
-def test_the_arrays_are_those_that_the_harness_plays() -> None:
-    """Before the features are left out that a single example has."""
-    experiment = small("pm")
-    source = load_prepared(experiment.dataset, 0, 0)
-    data = load("random_walk", **experiment.dataset.options)
-    np.testing.assert_array_equal(data.y, source.tasks.y)
-    assert data.X.shape == (len(data), source.tasks.X.shape[1])
-    assert data.task_names == source.tasks.names
-    assert data.n_tasks == len(set(data.task.tolist()))
-
-
 @pytest.mark.parametrize("repeat", [0, 1])
 def test_the_order_is_that_of_the_harness(repeat: int) -> None:
     """An estimator that follows it makes the mistakes that a unit of that repeat has."""
@@ -63,7 +52,7 @@ def test_a_stream_of_pairs_has_what_the_arrays_have() -> None:
     """Features by their number, the task beside them, labels as river has them."""
     data = load("random_walk", **SMALL_WALK)
     pairs = list(data)
-    assert len(pairs) == len(data)
+    assert (len(pairs), data.n_tasks) == (len(data), len(set(data.task)))
     for i, (x, y) in zip(data.order(), pairs, strict=True):
         assert x.pop("task") == data.task[i]
         assert y is bool(data.y[i] > 0)

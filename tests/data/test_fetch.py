@@ -153,13 +153,8 @@ def test_sources_are_tried_in_order(server: Server, tmp_path: Path) -> None:
         server.serve("/unneeded", Reply()),
     )
     assert fetch("set", remote(*sources), home=tmp_path).read_bytes() == BODY
-    assert [path for path, _ in server.requests] == [
-        "/nowhere",
-        "/corrupt",
-        "/short",
-        "/long",
-        "/good",
-    ]
+    asked = [path for path, _ in server.requests]
+    assert asked == ["/nowhere", "/corrupt", "/short", "/long", "/good"]
     assert files_in(tmp_path) == ["set/folder/file.txt"]
 
 

@@ -19,7 +19,6 @@ from omtl.data.networks import (
     modes,
     uniform_weights,
 )
-from omtl.experiment.specs import NetworkSpec, network_label
 from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=100, deadline=None, derandomize=True, database=None)
@@ -146,11 +145,3 @@ def test_weights_of_two_parts_are_refused() -> None:
     """Symmetric weights without a link between the parts are undirected, but not connected."""
     with pytest.raises(UserError, match=r"nodes \[2, 3\] cannot be reached"):
         modes(np.kron(np.eye(2), np.full((2, 2), 0.5)))
-
-
-def test_a_network_is_called_by_its_name_unless_it_has_other_edges() -> None:
-    """Otherwise edges that replace those of a full network would go by its name."""
-    full = NetworkSpec.named("full")
-    given = full.patched({"network.full.edges": [[0, 1]]})
-    assert network_label(full.as_mapping()) == "full"
-    assert network_label(given.as_mapping()) == "the given network"

@@ -61,6 +61,7 @@ def arrays_of(protocol: str) -> tuple[str, dict[str, np.ndarray]]:
     config |= {"n_train": 20, "folds": 2} if "n_train" in config else {}
     config |= {"ranks": 3, "folds": 3} if "ranks" in config else {}
     config |= {"timed": 0} if "timed" in config else {}
+    config |= {"pair": [1, 2]} if "pair" in config else {}
     module = config["module"].rpartition(".")[2]
     source = prepared_data(prepare(data_of(module)))  # type: ignore[arg-type]
     setting = Setting(source, config, None, lambda of, **axes: generator(0, of=of, **axes))

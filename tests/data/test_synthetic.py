@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import data_fetchers
 from data_fetchers._shared import sampled
-from data_fetchers.synthetic import DATA_SETS, opposed_weights, random_walk_weights
+from data_fetchers.synthetic import opposed_weights, random_walk_weights
 from omtl.data.streams import Tasks
 
 
@@ -28,14 +28,6 @@ def changing(**options: Any) -> Tasks:
 def lifelong(**options: Any) -> Tasks:
     """Return a draw of tasks of two kinds."""
     return drawn("lifelong_gaussians", **options)
-
-
-@pytest.mark.parametrize("name", DATA_SETS)
-def test_draws_are_of_the_generator(name: str) -> None:
-    """The same generator gives the same data; another, other data."""
-    one, again, other = (drawn(name, seed, n_examples=7) for seed in (0, 0, 1))
-    assert one.sha256 == again.sha256 != other.sha256
-    assert np.bincount(one.task).tolist() == [7] * len(one.names)
 
 
 def test_weights_of_a_walk_are_those_of_its_labels() -> None:
@@ -166,11 +158,3 @@ def test_a_sample_may_have_a_share_of_positives() -> None:
         assert np.bincount(part.task).tolist() == [10, 10]
         seen.add(part.sha256)
     assert len(seen) > 10
-
-
-def test_the_first_examples_are_taken_without_a_seed() -> None:
-    """Of each class, if it is to have a share."""
-    whole = few((8, 9), (3, 5))
-    assert np.asarray(sampled("here", whole, 2, None).X)[:, 0].tolist() == [0, 1, 8, 9]
-    half = sampled("here", whole, 2, None, positives=0.5)
-    assert np.asarray(half.X)[:, 0].tolist() == [0, 3, 8, 13]

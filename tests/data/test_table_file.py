@@ -117,6 +117,7 @@ STRUCTS = [{"a": 1}] * 4
         ({"task": LISTS}, "task is of type ndarray, which cannot name tasks"),
         ({"task": STRUCTS}, "task is of type dict, which cannot name tasks"),
         ({"task": [b"\xff"] * 4}, "its text is not of UTF-8"),
+        ({"task": ["a", "a", "a\0", "b"]}, "row 3 has "),  # NumPy would take it for the other
         ({"task": [1.0, float("nan"), 1.0, 1.0]}, "row 2 has no task"),
         ({"label": LISTS}, r"row 1 has the label \[1\]"),
         ({"label": STRUCTS}, r"row 1 has the label \{'a': 1\}"),
@@ -147,6 +148,9 @@ def test_real_targets_are_numbers(kind: str, tmp_path: Path) -> None:
 def test_labels_may_be_words(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", label=["no", "yes"] * 2)
     assert loaded(path, labels=["no", "yes"]).y.tolist() == [-1.0, 1.0] * 2
+    parquet(path, label=["no", "yes", "no\0", "yes"])  # NumPy would take the third for the first
+    with pytest.raises(UserError, match="row 3 has "):
+        loaded(path, labels=["no", "yes"])
 
 
 def test_notes_say_how_many_tasks_and_examples_there_are(tmp_path: Path) -> None:

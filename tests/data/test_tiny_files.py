@@ -104,11 +104,6 @@ def test_a_tab_may_be_within_a_review() -> None:
     assert [*sentiment25.parse("a\ttab\t1\n", ("1",))] == ["a\ttab"]
 
 
-def test_the_users_of_a_draw_rated_the_right_number_of_films() -> None:
-    drawn = {data_fetchers.load("eachmovie", sample_seed=seed).names for seed in range(20)}
-    assert drawn == {("user 7", "user 23"), ("user 7", "user 24"), ("user 23", "user 24")}
-
-
 @pytest.mark.parametrize("load", [isolet.load, lambda **o: news20.load(tasks=["comp"], **o)])
 def test_rows_may_be_projected_on_their_principal_axes(load: Callable[..., Any]) -> None:
     whole = load().X
@@ -122,35 +117,6 @@ def test_a_term_is_weighted_by_how_few_documents_have_it() -> None:
     idf = np.log(5 / np.array([3, 3, 3, 1]))
     logs = np.where(TERMS > 0, 1 + np.log(np.maximum(TERMS, 1)), 0.0)
     assert np.allclose(tdt2.load(categories=1, value="tfidf").X.toarray(), logs * idf)
-
-
-def test_negatives_are_sampled_apart_for_each_category() -> None:
-    """The sample of a category does not depend on the others."""
-    whole = shown(tdt2.load(negatives="balanced", sample_seed=7))
-    two = shown(tdt2.load(negatives="balanced", sample_seed=7, categories=2))
-    assert two["rows"] == whole["rows"][:7]
-    seeds = [tdt2.load(negatives="balanced", sample_seed=seed).sha256 for seed in range(9)]
-    assert len(set(seeds)) > 1
-    even = tdt2.load(per_task=2, negatives="balanced")
-    assert np.bincount(even.task, weights=even.y).tolist() == [0, 0, 0]
-    assert np.bincount(tdt2.load(per_task=2).task).tolist() == [2, 2, 2]
-
-
-def test_each_task_may_have_letters_of_its_own() -> None:
-    """Each has as many as asked for; a draw is the same at every call."""
-    draws = [isolet.load(letters_each=1, letters_draw=draw) for draw in range(8)]
-    for classes in draws:
-        assert [len(set(classes.label[classes.task == k])) for k in range(2)] == [1, 1]
-    assert any(len(set(classes.label)) == 2 for classes in draws)
-    again = isolet.load(letters_each=1, letters_draw=3)
-    assert again.label.tolist() == draws[3].label.tolist()
-
-
-def test_messages_of_a_newsgroup_may_be_drawn() -> None:
-    few = {"tasks": ["comp"], "per_newsgroup": 1}
-    draws = [news20.load(**few, message_draw=draw) for draw in range(8)]
-    assert all(drawn.label.tolist() == [1, 4] for drawn in draws)
-    assert len({drawn.sha256 for drawn in draws}) == 2
 
 
 @given(st.lists(st.text(mhc.AMINO_ACIDS, min_size=1, max_size=15), max_size=8))
