@@ -106,18 +106,16 @@ def imported(module: str) -> ModuleType:
     """
     if is_ours(module) or added_module(module) is None:  # ours in no time: once for each point
         return import_module(module)
-    code = code_of(module)
-    if _IMPORTED.setdefault(module, code.version) != code.version:
-        for name in code.modules:
-            if (file := added_module(name)) is not None:
-                sys.modules.pop(name, None)
-                # Python would take bytecode of the same second and size for that of the file.
-                with suppress(OSError):
-                    Path(cache_from_source(str(file))).unlink()
+    theirs = {name: code_of(name).version for name in code_of(module).modules if added_module(name)}
+    if any(_IMPORTED.get(name, version) != version for name, version in theirs.items()):
+        for name in theirs:
+            sys.modules.pop(name, None)
+            # Python would take bytecode of the same second and size for that of the file.
+            with suppress(OSError):
+                Path(cache_from_source(str(added_module(name)))).unlink()
         invalidate_caches()
-    found = import_module(module)
-    _IMPORTED[module] = code.version
-    return found
+    _IMPORTED.update(theirs)
+    return import_module(module)
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -151,31 +152,40 @@ def test_what_determines_a_result_determines_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "step"),
-    [("from step import x", "step.py"), ("from ..step import x", "pack/step.py")],
+    ("place", "statement", "step"),
+    [
+        ("own/pack/sub/mine.py", "from step import x", "step"),
+        ("own/pack/sub/mine.py", "from ..step import x", "pack.step"),
+        ("home/written/mine_0123456789.py", "from step import x", "step"),  # of a notebook's class
+    ],
 )
 def test_imports_are_followed(
-    statement: str, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, statement: str, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change counts of the code alone: comments, docstrings and layout do not.
 
-    It counts from the next command on, in a process that has imported the file before.
+    It counts from the next command on, in a process that has imported the file before, also for
+    another module that is imported for the first time.
     """
-    (tmp_path / "pack" / "sub").mkdir(parents=True)
-    for name in ("pack/__init__.py", "pack/sub/__init__.py"):
-        (tmp_path / name).touch()
-    (tmp_path / "pack" / "sub" / "mine.py").write_text(statement)
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    monkeypatch.syspath_prepend(tmp_path)
-    versions, values = [], []
-    for text in ("x = 1", "'A docstring.'\nx  =  1  # a comment", "x = 2"):
-        (tmp_path / step).write_text(text)
-        kept = versions[-1:], values[-1:]
+    path, own = tmp_path / place, tmp_path / "own"
+    path.parent.mkdir(parents=True)
+    (own / "pack").mkdir(parents=True, exist_ok=True)
+    package = "pack.sub." if path.is_relative_to(own) else ""
+    monkeypatch.setenv("OMTL_OWN", str(own))
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    module, versions, values = package + path.stem, [], []
+    path.write_text(statement)
+    for number, text in enumerate(("x = 1", "'A docstring.'\nx  =  1  # a comment", "x = 2")):
+        (own / f"{step.replace('.', '/')}.py").write_text(text)
+        path.with_stem(f"{path.stem}{number}").write_text(statement)
         if versions:  # what was read before counts until the command ends
-            assert ([code_version("pack.sub.mine")], [imported("pack.sub.mine").x]) == kept
+            assert (code_version(module), imported(module).x) == (versions[-1], values[-1])
         user_folder.find()
-        versions.append(code_version("pack.sub.mine"))
-        values.append(imported("pack.sub.mine").x)
+        assert imported(f"{module}{number}").x == number // 2 + 1
+        versions.append(code_version(module))
+        values.append(imported(module).x)
+    assert {module, step} <= code_of(module).modules
     assert versions[0] == versions[1] != versions[2]
     assert values == [1, 1, 2]
 
@@ -237,21 +247,3 @@ def test_records_that_somebody_else_may_have_written_are_not_read(
         records_of(tmp_path / cache, monkeypatch)
         assert code_version("omtl.learners.dom") == expected
     assert (stranger / record.name).read_text(encoding="utf-8") == forged
-
-
-def test_what_a_class_of_a_notebook_imports_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is written to a module in another folder than the one it imports from."""
-    monkeypatch.setenv("OMTL_OWN", str(tmp_path))
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "home"))
-    written = user_folder.written_folder() / "mine_0123456789.py"
-    written.parent.mkdir(parents=True)
-    written.write_text("from helper import RATE\n", encoding="utf-8")
-    versions = set()
-    for text in ("RATE = 1.0\n", "RATE = 2.0\n"):
-        (tmp_path / "helper.py").write_text(text, encoding="utf-8")
-        user_folder.begin_call()
-        versions.add(code_version(written.stem))
-    assert code_of(written.stem).modules == {written.stem, "helper"}
-    assert len(versions) == 2
