@@ -29,7 +29,7 @@ from omtl.evidence.comparisons import (
     correct_family,
     p_of_ranks,
 )
-from omtl.evidence.ranks import cliques, critical_difference, rank, rank_rows
+from omtl.evidence.ranks import critical_difference
 from omtl.evidence.statistics import comparison_rows
 from omtl.experiment.descriptions import Claim
 from omtl.measures.correction import holm
@@ -228,6 +228,7 @@ def test_no_p_without_repeats_or_spread() -> None:
     assert (equal.p, p_of_ranks(equal.away), equal.effect) == (1.0, 1.0, 0.0)
     endless = compared(np.append(A, -np.inf), np.append(B, 1.0))
     assert (endless.p, p_of_ranks(endless.away)) == (1.0, 1.0)
+    assert np.isnan(bootstrap_interval(A[:4] - B[:4])).all()
     always = compared(np.zeros(6), np.ones(6))
     assert (always.p, always.effect) == (2.0**-5, np.inf)
     assert bootstrap_interval(always.differences) == (-1.0, -1.0)
@@ -243,32 +244,11 @@ def test_p_decides_as_the_interval_does(pairs: list[tuple[int, int]]) -> None:
     assert alone["corrected"].tolist() == alone["outcome"].tolist()
 
 
-def test_bootstrap_interval() -> None:
-    """It holds the mean, is the same for the same seed, and needs enough repeats."""
-    differences = A - B
-    low, high = bootstrap_interval(differences, 0)
-    assert low < differences.mean() < high < 0
-    assert (low, high) == bootstrap_interval(differences, 0)
-    assert (low, high) != bootstrap_interval(differences, 1)
-    assert np.isnan(bootstrap_interval(differences[:4], 0)).all()
-
-
-def family_of(*pairs: dict[str, Any], seed: int = 0) -> pd.DataFrame:
-    """Return the rows of a family of comparisons."""
-    return comparison_rows("dom", "as_written", compare_pairs(pairs), seed)
-
-
-def test_holm_by_hand() -> None:
-    """0.01·4, 0.02·3, max(0.06, 0.03·2), 0.5: never falling, at most 1."""
-    np.testing.assert_allclose(holm([0.03, 0.01, 0.5, 0.02]), [0.06, 0.04, 0.5, 0.06])
-    np.testing.assert_allclose(holm([0.6, 0.7]), [1.0, 1.0])
-    assert holm([]).size == 0
-
-
 def test_a_family_is_corrected_as_a_whole() -> None:
     """What two claims share counts once, and what was not run does not count."""
     first, other, lacking = pair(), pair(A, B, below(0.5)), pair(A, NOTHING)
-    rows = family_of(first, {**first, "claim": "two"}, other, lacking)
+    pairs = compare_pairs([first, {**first, "claim": "two"}, other, lacking])
+    rows = comparison_rows("dom", "as_written", pairs)
     assert rows["claim"].tolist() == ["c", "two", "c", "c"]
     p = [compared().p, compared(A, B, below(0.5)).p]
     expected = [f"{value:.4g}" for value in holm(p)]
@@ -280,63 +260,7 @@ def test_a_family_is_corrected_as_a_whole() -> None:
     assert rows.loc[3, ["mean", "effect", "p_wilcoxon"]].tolist() == [""] * 3
 
 
-def grid_of(values: dict[str, list[float | None]], metric: str = "error") -> pd.DataFrame:
-    """Return cells by algorithm, one for each data set."""
-    cells = [
-        a_cell(name, f"D{i}", metric=metric, values=[] if value is None else [value, value])
-        for name, numbers in values.items()
-        for i, value in enumerate(numbers)
-    ]
-    return judged_cells(pd.DataFrame(cells))
-
-
-NUMBERS: dict[str, list[float | None]] = {
-    "A": [1.0, 1.0, 2.0, 1.0],
-    "B": [2.0, 2.0, 1.0, 2.0],
-    "C": [3.0, 2.0, 3.0, 4.0],
-    "D": [4.0, 9.0, 5.0, 3.0],
-}
-
-
-def test_ranks_by_hand() -> None:
-    """Ties share a rank; the statistic is scipy's; where higher is better ranks turn."""
-    one = rank(grid_of(NUMBERS), "error")
-    assert one is not None
-    assert one.average == {"A": 1.25, "B": 1.875, "C": 3.125, "D": 3.75}
-    expected = stats.friedmanchisquare(*NUMBERS.values())
-    assert (one.friedman, one.p) == (
-        pytest.approx(expected.statistic),
-        pytest.approx(expected.pvalue),
-    )
-    up = rank(grid_of(NUMBERS, "auc"), "auc")
-    assert up is not None
-    assert up.average == {name: 5.0 - average for name, average in one.average.items()}
-    assert rank_rows("t", "r", [one])["algorithm"].tolist() == ["A", "B", "C", "D"]
-
-
-def test_who_is_ranked() -> None:
-    """A data set that nobody was run on does not count, nor a learner that lacks one."""
-    lacking = {**NUMBERS, "B": [2.0, None, 1.0, 2.0]}
-    one = rank(grid_of(lacking), "error")
-    assert one is not None
-    assert list(one.ranks) == ["A", "C", "D"]
-    assert len(one.ranks) == 4
-    empty = {name: [*values[:3], None] for name, values in NUMBERS.items()}
-    one = rank(grid_of(empty), "error")
-    assert one is not None
-    assert list(one.ranks.index) == ["D0", "D1", "D2"]
-    assert rank(grid_of({name: values[:1] for name, values in NUMBERS.items()}), "error") is None
-
-
 def test_critical_difference_of_demsar() -> None:
     """Demšar (2006), table 5(a): q of 0.05 is 2.569 for 4 and 2.850 for 6 learners."""
     assert critical_difference(4, 14) == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), rel=1e-3)
     assert critical_difference(6, 5) == pytest.approx(2.850 * np.sqrt(6 * 7 / (6 * 5)), rel=1e-3)
-
-
-def test_cliques() -> None:
-    """Runs that cannot be told apart, without those inside another."""
-    average = [3.0, 1.0, 2.0, 5.0, 5.5]
-    assert cliques(average, 1.0) == [(1.0, 2.0), (2.0, 3.0), (5.0, 5.5)]
-    assert cliques(average, 2.0) == [(1.0, 3.0), (3.0, 5.0), (5.0, 5.5)]
-    assert cliques(average, 0.1) == []

@@ -71,24 +71,6 @@ def test_differences_are_corrected_for_being_many() -> None:
     assert found["p_holm"]["a"] <= found["p_holm"]["b"] <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("words", "point"),
-    [
-        (("algorithm=dom1", "algorithm.eta=0.1", "algorithm.b=2"), {"eta": [0.1], "b": [2]}),
-        (("algorithm=pa", "algorithm.C=[0.1,1]"), {"C": [0.1, 1]}),
-        (("algorithm=pm", "algorithm.margin=0.5"), {"margin": [0.5]}),
-        (("algorithm.eta=3",), {"eta": [3]}),
-    ],
-)
-def test_a_hyper_parameter_is_set_in_one_way(
-    words: tuple[str, ...], point: dict[str, list[float]]
-) -> None:
-    """Whether the config fixes it, searches it or leaves it at its default."""
-    points = composed(words).experiment.points
-    for name, values in point.items():
-        assert {each[name] for each in points} == set(values)
-
-
 def test_a_metric_has_its_own_selection() -> None:
     assert [default_selection(name) for name in ("error", "auc")] == ["progressive", "cv5"]
 

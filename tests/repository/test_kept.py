@@ -109,55 +109,53 @@ def test_without_synthetic_data_numbers_of_one_draw_are_the_kept_ones(store: Sto
 MADE = np.array([[0.0, 2.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Let the landmine data be three examples of ours; return whether they are sparse."""
-    is_sparse = request.param == "sparse"
-    X = sparse.csr_array(MADE) if is_sparse else MADE
-    task = np.array(["a", "b", "a"])
-    y = np.array([1.0, -1.0, -1.0])
-    cite = "@inproceedings{x2001y,\n  year = {2001}\n}\n"
-    data = DataSet("landmine", "Landmine", X, y, task, ("a", "b"), cite, "unstated")
+LABELS = [1.0, -1.0, -1.0]
+
+
+def give_landmines(monkeypatch: pytest.MonkeyPatch, X: Any, y: list[float], real: bool) -> None:
+    """Let the landmine data be three examples of ours."""
+    task, cite = np.array(["a", "b", "a"]), "@inproceedings{x2001y,\n  year = {2001}\n}\n"
+    data = DataSet("landmine", "Landmine", X, np.array(y), task, ("a", "b"), cite, "unstated", real)
     monkeypatch.setattr(json_ld, "load", lambda name: {"landmine": data}[name])
-    return is_sparse
 
 
-def test_examples_and_their_description_agree(made: bool) -> None:
+@pytest.mark.parametrize(
+    ("X", "y", "real", "columns"),
+    [
+        (MADE, LABELS, False, {"values": MADE.tolist()}),
+        (
+            sparse.csr_array(MADE),
+            LABELS,
+            False,
+            {"indices": [[1, 2], [0], []], "values": [[2.0, 0.5], [1.0], []]},
+        ),
+        (MADE, [0.25, -300.5, 1.0], True, {"values": MADE.tolist()}),
+    ],
+)
+def test_examples_and_their_description_agree(
+    X: Any, y: list[float], real: bool, columns: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dense and sparse rows; real targets are kept, which whole numbers of one byte would cut."""
+    give_landmines(monkeypatch, X, y, real)
     files = croissant("landmine")
     assert isinstance(files["parquet"], bytes)
     table = pq.read_table(io.BytesIO(files["parquet"]))
-    assert table["task"].to_pylist() == ["a", "b", "a"]
-    assert table["y"].to_pylist() == [1, -1, -1]
-    if made:
-        assert table["indices"].to_pylist() == [[1, 2], [0], []]
-        assert table["values"].to_pylist() == [[2.0, 0.5], [1.0], []]
-    else:
-        assert table["values"].to_pylist() == MADE.tolist()
+    assert table.to_pydict() == {"task": ["a", "b", "a"], "y": y, **columns}
     described: dict[str, Any] = json.loads(files["croissant.json"])
     assert described["datePublished"] == "2001"
-    *raw, ours = described["distribution"]
-    assert len(raw) == 1
-    assert raw[0]["contentUrl"].startswith("https://")
+    raw, ours = described["distribution"]
+    assert raw["contentUrl"].startswith("https://")
     assert ours["sha256"] == hashlib.sha256(files["parquet"]).hexdigest()
     (records,) = described["recordSet"]
-    assert [field["name"] for field in records["field"]] == table.column_names
-
-
-def test_real_targets_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were cut to whole numbers of one byte."""
-    y, task = np.array([0.25, -300.5]), np.array(["a", "b"])
-    data = DataSet("lenk", "Lenk", MADE[:2], y, task, ("a", "b"), real=True)
-    monkeypatch.setattr(json_ld, "load", lambda _: data)
-    files = croissant("lenk")
-    assert isinstance(files["parquet"], bytes)
-    assert pq.read_table(io.BytesIO(files["parquet"]))["y"].to_pylist() == y.tolist()
-    (records,) = json.loads(files["croissant.json"])["recordSet"]
     types = {field["name"]: field["dataType"] for field in records["field"]}
-    assert types == {"task": "sc:Text", "y": "sc:Float", "values": "sc:Float"}
+    assert [*types] == table.column_names
+    assert (types["y"], types["values"]) == ("sc:Float" if real else "sc:Integer", "sc:Float")
 
 
-@pytest.mark.usefixtures("made")
-def test_a_crate_has_all_files_with_their_hashes(tmp_path: Path) -> None:
+def test_a_crate_has_all_files_with_their_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_landmines(monkeypatch, MADE, LABELS, real=False)
     words = ["export", "landmine", "dom-table1", "--to", str(tmp_path), "--ro-crate"]
     assert _main.main(words) == 0
     crate = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))

@@ -6,10 +6,12 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from golden_files import assert_as_golden
 from golden_records import GOLDEN, forms
 
 from omtl.api.tables import judge_again
@@ -18,6 +20,7 @@ from omtl.evidence import ledger
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import FAILS
 from omtl.evidence.ledger import NOT_RUN, papers_with_claims, with_conclusions, write_ledgers
+from omtl.evidence.ratings import count_sharing, sharing, summary_lines
 from omtl.evidence.statistics import reproduce_statistics
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import describe, descriptions, diagnoses
@@ -110,11 +113,16 @@ def test_ledgers_and_findings_are_those_of_the_results(
     assert {paper: copy.read_text() for paper, copy in copies.items()} == pages
 
 
-def test_the_board_is_ranked_as_it_was() -> None:
-    """From its cells and the submissions."""
-    made = from_results(BoardPlan(), RESULTS)
-    kept = RESULTS / "board" / "ranking.csv"
+@pytest.mark.parametrize("board", ["default", "rare"])
+def test_a_board_is_ranked_as_it_was(board: str) -> None:
+    """From its cells and the submissions; with its notes, what sharing gains, whom each beats."""
+    made = from_results(BoardPlan(board), RESULTS)
+    config, kept = made.plan.config, RESULTS / made.plan.folder / "ranking.csv"
     assert as_csv(made.ranking, DIGITS) == kept.read_text(encoding="utf-8")
+    gains = sharing(made.frame, config["families"])
+    lines = summary_lines(made.frame, config["metric"], {"spam": "Spam"})
+    said = [*made.notes, *chain(*lines.values()), as_csv(count_sharing(gains)), as_csv(gains, 6)]
+    assert_as_golden("\n".join(said), f"boards/{board}.txt")
 
 
 PLACE = ["metric", "dataset", "task", "reading"]
