@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, patch_of, told_apart
+from omtl.api.given import (
+    Grid,
+    algorithm_of,
+    composed_run,
+    data_sets_of,
+    patch_of,
+    tell_of_networks,
+    told_apart,
+)
 from omtl.api.plots import draw_curves
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
@@ -376,14 +384,23 @@ def compare(
     if "selection" not in {*choices, *(word.partition("=")[0] for word in overrides)}:
         choices["selection"] = default_selection(metric)
     sets = [None] if dataset is None else data_sets_of(dataset)
+    known = load_option("comparison", "default")
     parts, configs, plans = [], [], []
     for number, one in enumerate(sets, start=1):
         config = composed_run(overrides, {**choices, "algorithm": algorithm, "dataset": one}, grid)
         if len(sets) > 1:
             place = f"({number} of {len(sets)})"
             print(f"omtl: comparing on {config.dataset.label} {place}", file=sys.stderr)
+        if config.metric is not None:
+            raise UserError(f"metric={config.metric} is for omtl run; here use --metric NAME")
+        named = baselines(config.protocol, known["algorithms"]) if against is None else against
+        several = named if isinstance(named, list | tuple) else [named]
+        specs = [algorithm_of(one) for one in (*several, *also)]
+        if not any(spec.networked for spec in (config.algorithm, *specs)):
+            tell_of_networks(overrides, choices, [config.algorithm, *specs])
+        others = [spec if patch_of(spec) is None else spec.name for spec in specs]
         try:
-            parts.append(_played(config, against, also, metric))
+            parts.append(play_learners(config, others, Store.default(), metric, known["tuned"]))
             configs.append(config)
         except DryRunPlan as plan:
             plans.append(plan)
@@ -393,19 +410,6 @@ def compare(
     titles = labels_apart([one.label for one in datasets], [one.name for one in datasets])
     rows = [part.assign(dataset=title) for part, title in zip(parts, titles, strict=True)]
     return Comparison(pd.concat(rows), dict(zip(titles, configs, strict=True)))
-
-
-def _played(config: ComposedRun, against: Any, also: Sequence[Any], metric: str) -> pd.DataFrame:
-    if config.metric is not None:
-        raise UserError(f"metric={config.metric} is for omtl run; here use --metric NAME")
-    known = load_option("comparison", "default")
-    if against is None:
-        named: list[Any] = baselines(config.protocol, known["algorithms"])
-    else:
-        named = list(against) if isinstance(against, list | tuple) else [against]
-    specs = map(algorithm_of, (*named, *also))
-    others = [spec if patch_of(spec) is None else spec.name for spec in specs]
-    return play_learners(config, others, Store.default(), metric, known["tuned"])
 
 
 def heading_of(config: ComposedRun) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import zip_longest
@@ -14,7 +15,13 @@ import pandas as pd
 from omtl import datasets
 from omtl.api.source import written_class
 from omtl.datasets import DataSet
-from omtl.experiment.composition import GROUPS, ComposedRun, composed
+from omtl.experiment.composition import (
+    GROUPS,
+    ComposedRun,
+    composed,
+    note_on_networks,
+    overrides_in,
+)
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import known_name
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
@@ -123,6 +130,32 @@ def composed_run(
     run = replace(composed(list(map(with_known_name, words))), **objects)
     run = replace(run, dataset=run.dataset.patched(changed))
     return run if grid is None else replace(run, algorithm=searched(run.algorithm, grid))
+
+
+def tell_of_networks(
+    overrides: Sequence[str], choices: Mapping[str, Any], learners: Sequence[AlgorithmSpec]
+) -> None:
+    """Print a note on learners without a network, for which one is named (`note_on_networks`).
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        As on the command line.
+    choices : mapping
+        What is given by keyword, each one value or several.
+    learners : sequence of AlgorithmSpec
+        The learners that are played.
+
+    Raises
+    ------
+    UserError
+        If networks are swept for such learners only.
+    """
+    network = choices.get("network")
+    named = ",".join(map(str, network)) if isinstance(network, list | tuple) else network
+    words = [*overrides, *([] if named is None else [f"network={named}"])]
+    if note := note_on_networks(overrides_in(words), learners):
+        print(f"omtl: {note}", file=sys.stderr)
 
 
 def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -11,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.api.given import Grid, algorithm_of, composed_run, data_sets_of, told_apart
+from omtl.api.given import (
+    Grid,
+    algorithm_of,
+    composed_run,
+    data_sets_of,
+    tell_of_networks,
+    told_apart,
+)
 from omtl.api.plots import draw_curves
-from omtl.experiment.composition import each_swept, note_on_networks, overrides_in
+from omtl.experiment.composition import each_swept, overrides_in
 from omtl.experiment.specs import network_label
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
@@ -23,7 +29,6 @@ from omtl.util.views import DisplayedResult, View, as_shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from omtl.experiment.specs import AlgorithmSpec
 
 LAST = ("params", "failed")
 """The columns that belong at the end."""
@@ -174,7 +179,7 @@ def run(
     algorithm, dataset, overrides = told_apart(given, algorithm, dataset)
     choices |= {"algorithm": algorithm, "dataset": dataset}
     composed = composed_run(overrides, choices, grid)
-    _tell_of_networks(overrides, [choices.get("network")], [composed.algorithm])
+    tell_of_networks(overrides, choices, [composed.algorithm])
     return Run({"0": {**play_run(composed), "overrides": overrides}})
 
 
@@ -226,7 +231,7 @@ def sweep(
     pairs = [word.partition("=") for part in typed for word in part]
     typed_names = [value for name, _, value in pairs if name == "algorithm"]
     learners = [algorithm_of(one) for one in (*several.get("algorithm", ()), *typed_names)]
-    _tell_of_networks(overrides, several.get("network", ()), learners)
+    tell_of_networks(overrides, several, learners)
     records: dict[str, dict[str, Any]] = {}
     for number, values in enumerate(product(*several.values(), *typed)):
         chosen = dict(zip(several, values, strict=False))
@@ -237,16 +242,6 @@ def sweep(
     if len(failed) == len(records):
         raise UserError(failed[0])
     return Runs(records)
-
-
-def _tell_of_networks(
-    overrides: Sequence[str], networks: Sequence[Any], learners: Sequence[AlgorithmSpec]
-) -> None:
-    """Print a note on learners without a network, for which one is named (`note_on_networks`)."""
-    named = ",".join(str(network) for network in networks if network is not None)
-    words = [*overrides, *([f"network={named}"] if named else [])]
-    if note := note_on_networks(overrides_in(words), learners):
-        print(f"omtl: {note}", file=sys.stderr)
 
 
 def _attempted(words: list[str], chosen: dict[str, Any], grid: Grid | None) -> dict[str, Any]:

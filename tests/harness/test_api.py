@@ -164,8 +164,10 @@ def test_a_network_that_changes_nothing_is_not_ignored_in_silence(
     omtl.sweep(small, algorithm=["pm", "dom1"], network=["full", "ring"], **SMALL)
     omtl.run("pm", small, network="grid", **SMALL)
     omtl.run("pm", small, "network.weights=equal", **SMALL)
-    said = [line for line in capsys.readouterr().err.splitlines() if "PM: no learner" in line]
-    named = ("network=full,ring", "network=grid", "network.weights=equal")
+    omtl.compare("pm", small, against=["pa"], network="ring", **SMALL)
+    omtl.compare("pm", small, against=["dom1"], network="ring", **SMALL)
+    said = [line for line in capsys.readouterr().err.splitlines() if "no learner" in line]
+    named = ("network=full,ring", "network=grid", "network.weights=equal", "network=ring")
     assert [line.partition(", so ")[2] for line in said] == [f"{n} changes nothing" for n in named]
     runs = omtl.sweep(small, algorithm=["pm", "dom1"], **SMALL)
     assert runs.frame["network"].isna().tolist() == [True, False]
