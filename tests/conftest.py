@@ -112,8 +112,10 @@ def told(
 
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the estimators' rules run in plain Python."""
+    """Let rules run in plain Python."""
     monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
+    for module in ("omtl.kernel.loop", "omtl.protocols.heldout"):
+        monkeypatch.setattr(f"{module}.is_compiled", lambda _: False)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,6 @@ from importlib.util import module_from_spec
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from omtl.data.examples import examples_of
 from omtl.kernel.grids import play_points
@@ -85,7 +84,7 @@ def compiles(learner: Any) -> str:
         return PLAIN
     case = problem(SIZES)
     recorded(learner, case)
-    recorded(learner, case.with_rows(sparse.csr_array(case.tasks.X)))
+    recorded(learner, case.sparse)
     return ""
 
 
@@ -188,9 +187,7 @@ def is_its_reference(learner: Any) -> str:
 def dense_is_sparse(learner: Any) -> None:
     """Dense and sparse rows give the same scores."""
     case = problem(SIZES)
-    dense, compressed = (
-        recorded(learner, one) for one in (case, case.with_rows(sparse.csr_array(case.tasks.X)))
-    )
+    dense, compressed = (recorded(learner, one) for one in (case, case.sparse))
     _same_scores(dense.scores, compressed.scores, "dense and sparse rows differ")
 
 
@@ -227,7 +224,7 @@ def a_grid_plays_as_its_points(learner: Any) -> str:
         return "it has no hyper-parameter to vary"
     case = problem((12, 12, 12))
     sharing = [point for point in points if can_share(point)]
-    cases = [case, case.with_rows(sparse.csr_array(case.tasks.X))]
+    cases = [case, case.sparse]
     for one in cases if sharing else cases[:1]:
         given = examples_of(one.tasks), one.stream, one.shape
         for grid in points, sharing:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy.sparse import csr_array, issparse
 
 from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
@@ -34,14 +34,19 @@ class Case(NamedTuple):
             n_tasks=len(self.tasks.names),
             n_features=X.shape[1],
             mixing=self.mixing,
-            sparse=sparse.issparse(X),
+            sparse=issparse(X),
             n_rounds=self.stream.start.size - 1,
             n_examples=tuple(counts.tolist()),
         )
 
-    def with_rows(self, X: np.ndarray | sparse.csr_array) -> Case:
+    def with_rows(self, X: np.ndarray | csr_array) -> Case:
         """Return the problem with other rows."""
         return self._replace(tasks=Tasks(X, self.tasks.y, self.tasks.task, self.tasks.names))
+
+    @property
+    def sparse(self) -> Case:
+        """The problem in sparse rows."""
+        return self.with_rows(csr_array(self.tasks.X))
 
     def with_labels(self, y: np.ndarray) -> Case:
         """Return the problem with other labels."""

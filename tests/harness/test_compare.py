@@ -179,7 +179,7 @@ def test_examples_pass_all_checks(name: str) -> None:
 def test_pa_of_river_is_ours(is_sparse: bool, pooled: bool) -> None:
     case = problem((30, 20, 25))
     if is_sparse:
-        case = case.with_rows(sparse.csr_array(case.tasks.X))
+        case = case.sparse
     theirs = foreign("river.linear_model.PAClassifier", C=0.3, learn_intercept=False, pooled=pooled)
     ours = recorded(PassiveAggressive(0.3, pooled), case).scores
     assert np.abs(ours).max() > 0.5

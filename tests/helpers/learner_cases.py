@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from profiles import thorough
-from scipy import sparse
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
-from omtl.data.streams import Tasks, lifelong, rounds
-from omtl.reference import ReferenceStep, Rounds, problems
-from omtl.reference.problems import PlayRecord, recorded
+from omtl.data.streams import Stream, Tasks, lifelong, rounds
+from omtl.reference import ReferenceStep
+from omtl.reference.problems import Case, PlayRecord, problem, recorded
 from omtl.reference.transcriptions import rounds_of, transcription_of
 from omtl.sklearn.parameters import declared_entries
 
@@ -31,22 +30,10 @@ GROWN = 1e60
 THOROUGH = thorough(30)
 
 
-class Case(problems.Case):
-    """A small problem, as learners and as oracles read it."""
-
-    @property
-    def sparse(self) -> Case:
-        """The same problem in sparse rows."""
-        return self.with_rows(sparse.csr_array(self.tasks.X))
-
-    def in_layout(self, layout: str) -> Case:
-        """Return the same problem in dense or in sparse rows."""
-        return self.sparse if layout == "sparse" else self
-
-    @property
-    def given(self) -> Rounds:
-        """The problem as an oracle reads it."""
-        return rounds_of(self.tasks, self.stream)
+def steps_of(learner: Any, case: Case) -> Generator[ReferenceStep, None, Any]:
+    """Return the steps of a learner's reference."""
+    given = rounds_of(case.tasks, case.stream)
+    return transcription_of(learner)(learner, given, case.shape)
 
 
 def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = True) -> Any:
@@ -65,7 +52,7 @@ def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = T
         Whether to compare the plain Python loop too, on both kinds of rows.
     """
     with np.errstate(all="ignore"):
-        steps, value = finished(transcription_of(learner)(learner, case.given, case.shape))
+        steps, value = finished(steps_of(learner, case))
     expected = np.array([step.score for step in steps])
     size = np.maximum.accumulate(np.maximum(1.0, np.abs(expected)))
     layout = layout or LAYOUTS[type(learner)]
@@ -75,7 +62,7 @@ def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = T
     ways += [("dense", False), ("sparse", False)] if plain else []
     for way in ways:
         with np.errstate(all="ignore"):
-            got = recorded(learner, case.in_layout(way[0]), way[1])
+            got = recorded(learner, in_layout(case, way[0]), way[1])
         for e, step in enumerate(steps):
             if not size[e] < GROWN:
                 break
@@ -90,6 +77,14 @@ def compare(learner: Any, case: Case, layout: str | None = None, plain: bool = T
 
 
 @st.composite
+def edges_of(draw: st.DrawFn, n_nodes: int) -> list[tuple[int, int]]:
+    """Draw the edges of a connected network."""
+    edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
+    pairs = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
+    return edges + [pair for pair in draw(st.lists(pairs, max_size=6)) if pair[0] != pair[1]]
+
+
+@st.composite
 def mixings(draw: st.DrawFn, n_nodes: int, lossless: bool | None) -> np.ndarray:
     """Draw the combination weights of a network.
 
@@ -101,11 +96,7 @@ def mixings(draw: st.DrawFn, n_nodes: int, lossless: bool | None) -> np.ndarray:
         Whether combining must be invertible; left out, any network may come.
     """
     kind = draw(st.sampled_from(["full", "grid", "ring", "random"]))
-    edges = None
-    if kind == "random":
-        edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
-        pairs = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
-        edges += [pair for pair in draw(st.lists(pairs, max_size=6)) if pair[0] != pair[1]]
+    edges = draw(edges_of(n_nodes)) if kind == "random" else None
     weights = draw(st.sampled_from(["uniform", "metropolis"]))
     topology = "full" if kind == "random" else kind
     mixing = mixing_matrix(n_nodes, topology, edges, weights, draw(st.booleans()))
@@ -161,30 +152,13 @@ def cases(
     return Case(tasks, stream, draw(mixings(n_nodes, lossless)))
 
 
-def problem(
-    sizes: tuple[int, ...], n_features: int = 4, mixing: np.ndarray | None = None, seed: int = 0
-) -> Case:
-    """Return a fixed problem with learnable labels.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of examples of each task.
-    n_features : int
-    mixing : ndarray, optional
-        A ring of as many nodes as tasks where it is left out.
-    seed : int
-    """
-    rng = np.random.default_rng(seed)
-    n_tasks, n = len(sizes), sum(sizes)
-    mixing = mixing_matrix(n_tasks, "ring") if mixing is None else mixing
-    task = np.repeat(np.arange(n_tasks), sizes)
-    X = rng.normal(size=(n, n_features))
-    ways = rng.normal(size=n_features) + 0.5 * rng.normal(size=(n_tasks, n_features))
-    margin = np.einsum("ij,ij->i", X, ways[task]) + 0.3 * rng.normal(size=n)
-    tasks = Tasks(X, np.where(margin > 0, 1.0, -1.0), task, tuple("abcdefghij"[:n_tasks]))
-    order, hands = np.random.default_rng(seed + 1), np.random.default_rng(seed + 2)
-    return Case(tasks, rounds(tasks, order, hands, mixing.shape[0]), mixing)
+def in_given_order(X: np.ndarray, y: np.ndarray, task: np.ndarray, at_once: int = 1) -> Case:
+    """Return a problem whose examples come as they are given, so many in each round."""
+    names = tuple(f"task {k}" for k in range(task.max() + 1))
+    start = np.arange(0, y.size + 1, at_once)
+    node = np.zeros(y.size, dtype=np.int64)
+    stream = Stream(start, np.arange(y.size), node, np.arange(1, start.size))
+    return Case(Tasks(X, y, task, names), stream, np.ones((1, 1)))
 
 
 def random_tasks(rng: np.random.Generator, m: int, n: int, d: int, noise: float) -> Tasks:
@@ -230,14 +204,19 @@ LAYOUTS = dict(zip(learner_classes(), cycle(("dense", "sparse")), strict=False))
 """For which rows each learner is compiled in most tests; the plain loop has both."""
 
 
+def in_layout(case: Case, layout: str) -> Case:
+    """Return a problem in dense or in sparse rows."""
+    return case.sparse if layout == "sparse" else case
+
+
 def played(learner: Any, case: Case) -> PlayRecord:
     """Return what a learner does, compiled, on the rows for which it is compiled anyway."""
-    return recorded(learner, case.in_layout(LAYOUTS[type(learner)]))
+    return recorded(learner, in_layout(case, LAYOUTS[type(learner)]))
 
 
-def life(sizes: tuple[int, ...], n_features: int = 4) -> Case:
+def life(sizes: tuple[int, ...]) -> Case:
     """Return a fixed problem whose tasks come one after the other."""
-    case = problem(sizes, n_features)
+    case = problem(sizes)
     return case._replace(stream=lifelong(case.tasks, np.random.default_rng(3)))
 
 

@@ -7,29 +7,18 @@ import gzip
 import io
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import yaml
 from scipy import sparse
 from scipy.io import savemat
 
-from data_fetchers import (
-    eachmovie,
-    isolet,
-    landmine,
-    lenk,
-    mhc,
-    nc24,
-    news20,
-    pubfig_attributes,
-    school,
-    sentiment,
-    sentiment16,
-    sentiment25,
-    spam,
-    tdt2,
-)
+from data_fetchers import data_set
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "tiny_sets.yaml"
 
 
 def mat(**variables: object) -> bytes:
@@ -109,15 +98,6 @@ IN_FIRST = np.array(
 )
 """Which of the ratings are in the first of EachMovie's two files."""
 
-PEPTIDES = "\r\n".join(
-    (
-        "species\tallele\tlength\tcv\tsequence\tinequality\tic50\tsmm",
-        "mouse\tH-2 Db\t9\t0\tAAAYAAAYA\t=\t499.999\t1.0",
-        "human\tHLA A*0201\t9\t1\tCCCCCCCCC\t=\t500\t1.0",
-        "human\tHLA A*0201\t8\t2\tACDEFGHI\t>\t20000\t1.0",
-        "human\tHLA A*0201\t9\t3\tKLMNPQRST\t<\t1.5\t1.0",
-    )
-)
 TERMS = np.array([[1, 0, 2, 0], [0, 3, 0, 0], [0, 1, 1, 0], [5, 0, 0, 0], [1, 1, 1, 0]])
 DOCUMENTS = np.column_stack([TERMS, [1, 1, 1, 2, 3], [104, 630, 104, 418, 107]])
 IMAGES = {
@@ -134,64 +114,46 @@ WORDS = [
 ]
 COMPUTERS = np.arange(2 * 16 * 15).reshape(32, 15), -np.arange(2 * 4 * 15).reshape(8, 15)
 
-FILES: dict[ModuleType, dict[str, bytes]] = {
-    landmine: {"LandmineData.mat": fields([0, 1, 0], [1], [1, 0])},
-    spam: {
-        "emails.mat": mat(X=cells(*WORDS), Y=cells(SPAM, SPAM)),
-        "task_a_u00_eval_lab.tf": b"1 1:2 4:1\n-1 2:3\n",
-        "task_a_u01_eval_lab.tf": b"-1 3:1\n",
-    },
-    isolet: {"Isolet1.mat": group(1, [1, 2, 2]), "isolet5.mat": group(5, [2, 1, 1, 2])},
-    tdt2: {"TDT2.mat": mat(fea=sparse.csc_array(DOCUMENTS, dtype=np.float64))},
-    pubfig_attributes: {"pubfig_data.mat": mat(**IMAGES)},
-    school: {
+
+def texts(name: str) -> dict[str, bytes]:
+    """Return the text files of a data set."""
+    found = yaml.safe_load(GOLDEN.read_text(encoding="utf-8"))["texts"].get(name, {})
+    encoding = "latin-1" if name == "sentiment16" else "utf-8"
+    contents = {path: text.encode(encoding) for path, text in found.items()}
+    return {p: bz2.compress(each) if p.endswith("bz2") else each for p, each in contents.items()}
+
+
+BINARY = {
+    "landmine": {"LandmineData.mat": fields([0, 1, 0], [1], [1, 0])},
+    "spam": {"emails.mat": mat(X=cells(*WORDS), Y=cells(SPAM, SPAM))},
+    "isolet": {"Isolet1.mat": group(1, [1, 2, 2]), "isolet5.mat": group(5, [2, 1, 1, 2])},
+    "tdt2": {"TDT2.mat": mat(fea=sparse.csc_array(DOCUMENTS, dtype=np.float64))},
+    "pubfig_attributes": {"pubfig_data.mat": mat(**IMAGES)},
+    "school": {
         "school.mat": mat(
             X=cells(PUPILS[:2], PUPILS[2:]), Y=cells(np.array([[5], [6]]), np.array([[7]]))
         )
     },
-    lenk: {"lenk_data.mat": mat(Traindata=COMPUTERS[0], Testdata=COMPUTERS[1])},
-    mhc: {"predictions_smm.txt": PEPTIDES.encode()},
-    nc24: {"synthetic.npz": npz(xs=[[[0.5, 2.0], [1.0, 3.0]]], ys=[[1.0, -1.0]])},
-    # Messages of comp (1, 4) and sci (6, 7).
-    news20: {"news20.bz2": bz2.compress(b"1 2:3\n7 1:1 4:2 \n6 4:1\n1\n4 1:5\n")},
-    sentiment: {
-        "processed_acl/books/negative.review": b"a:2 a_b:1 b:1 #label#:negative\n",
-        "processed_acl/books/positive.review": b"b:3 c\xc2\x85d:1 #label#:positive\n"
-        b"z_:1 b:1 http://x:2 #label#:positive\n",
-        "processed_acl/dvd/negative.review": b"c:1 #label#:negative\n",
-        "processed_acl/dvd/positive.review": b"a:1 c:1 #label#:positive\n",
-    },
-    # A label may have a space after it, a review a character that ends lines elsewhere, or nothing.
-    sentiment16: {
-        "fdu-mtl/a.task.train": b"1\tgood good , good\n0\tbad thing\n",
-        "fdu-mtl/a.task.test": b"1 \tthing\x85 good\n",
-        "fdu-mtl/imdb.task.train": b"0\tbad caf\xe9\n",
-        "fdu-mtl/imdb.task.test": b"1\t\n",
-    },
-    # A text may come twice, have a character that ends lines elsewhere, or be empty.
-    sentiment25: {
-        "a.t2.train": b"bad thing\t-1\nof three stars , perhaps\t1\n",
-        "a.t4.dev": b"good good , good\t1\nbad thing\t-1\nthing\xc2\x85 good\t1\n",
-        "a.t5.test": b"very good\t1\ngood , perhaps\t-1\n",
-        "b.t4.test": "bad café\t-1\n\t1\n".encode(),
-        "tools_hardware.t4.test": b"bad\t-1\n",
-    },
-    eachmovie: {
+    "lenk": {"lenk_data.mat": mat(Traindata=COMPUTERS[0], Testdata=COMPUTERS[1])},
+    "nc24": {"synthetic.npz": npz(xs=[[[0.5, 2.0], [1.0, 3.0]]], ys=[[1.0, -1.0]])},
+    "eachmovie": {
         "first.RData": r_file(SCORE * IN_FIRST, USERS, FILMS),
         "second.RData": r_file(SCORE * (1 - IN_FIRST), USERS, FILMS),
     },
 }
+TEXTS = ("mhc", "news20", "sentiment", "sentiment16", "sentiment25")
+FILES = {data_set(name): BINARY.get(name, {}) | texts(name) for name in (*BINARY, *TEXTS)}
 """The files of each data set."""
 
 CONSTANTS: list[tuple[ModuleType, str, Any]] = [
-    (isolet, "GROUPS", ("isolet1", "isolet5")),
-    (landmine, "FIRST_DESERT", 3),
-    (landmine, "SUBSETS", {"all": (1, 2, 3), "osmtl19": (1, 3)}),
-    (tdt2, "N_CATEGORIES", 3),
-    (sentiment, "DOMAINS", ("books", "dvd")),
-    (sentiment16, "DOMAINS", ("a", "imdb")),
-    (sentiment25, "DOMAINS", ("a", "b", "tools_hardware")),
-    (eachmovie, "RATED", 3),
-    (eachmovie, "N_USERS", 2),
+    (data_set("isolet"), "GROUPS", ("isolet1", "isolet5")),
+    (data_set("landmine"), "FIRST_DESERT", 3),
+    (data_set("landmine"), "SUBSETS", {"all": (1, 2, 3), "osmtl19": (1, 3)}),
+    (data_set("tdt2"), "N_CATEGORIES", 3),
+    (data_set("sentiment"), "DOMAINS", ("books", "dvd")),
+    (data_set("sentiment16"), "DOMAINS", ("a", "imdb")),
+    (data_set("sentiment25"), "DOMAINS", ("a", "b", "tools_hardware")),
+    (data_set("eachmovie"), "RATED", 3),
+    (data_set("eachmovie"), "N_USERS", 2),
 ]
 """What the modules say of their whole files, for the tiny ones."""

@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, Case, life
+from learner_cases import THOROUGH, in_given_order, in_layout, life
 from profiles import powers
 from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.data.examples import examples_of
-from omtl.data.streams import Tasks, one_by_one
 from omtl.learners.lifelong import AKLO
 from omtl.protocols import accumulation, rehearsed
-from omtl.reference.problems import recorded
+from omtl.reference.problems import Case, recorded
 from omtl.theory import aklo, comparators
 
 SLACK = 1e-9
@@ -132,7 +131,7 @@ def test_measured_is_that_of_a_plain_transcription(
 ) -> None:
     """Errors, e_t of past classifiers, own norms and α, on each task of a life."""
     dense = life((12, 20, 17, 9))
-    case = dense.in_layout(layout)
+    case = in_layout(dense, layout)
     learner = AKLO(0.05, doubling=not known, clip=1 if each else 0)
     got = measured(learner, case, compiled)
     met = dense.tasks.task[dense.stream.example]
@@ -242,9 +241,7 @@ def one_life(tasks: Sequence[tuple[np.ndarray, np.ndarray]]) -> Case:
     X = np.concatenate([rows for rows, _ in tasks])
     y = np.concatenate([labels for _, labels in tasks])
     task = np.repeat(np.arange(len(tasks)), [labels.size for _, labels in tasks])
-    names = tuple(f"task {k}" for k in range(len(tasks)))
-    given_tasks = Tasks(X, y, task, names)
-    return Case(given_tasks, one_by_one(np.arange(y.size), np.array([y.size])), np.ones((1, 1)))
+    return in_given_order(X, y, task)
 
 
 @pytest.mark.parametrize("each", [False, True])
@@ -370,17 +367,13 @@ def with_rehearsal(case: Case, last: int) -> Case:
     """Return the tasks up to one of them, with that one twice: under a new number, and its own."""
     task = case.tasks.task[case.stream.example]
     order = list(dict.fromkeys(task.tolist()))
-    before = np.isin(task, order[:last])
-    own = task == order[last]
+    before, own = np.isin(task, order[:last]), task == order[last]
     example = np.concatenate([case.stream.example[part] for part in (before, own, own)])
     number = np.concatenate([task[before], np.full(own.sum(), len(order)), task[own]])
-    tasks = Tasks(
-        case.tasks.X[example], case.tasks.y[example], number, (*case.tasks.names, "rehearsed")
-    )
-    stream = one_by_one(np.arange(example.size), np.array([example.size]))
-    return Case(tasks, stream, case.mixing)
+    return in_given_order(case.tasks.X[example], case.tasks.y[example], number)
 
 
+@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("learner", SUMS, ids=repr)
 def test_the_task_is_known_as_if_it_had_been_met_before(learner: AKLO) -> None:
     """The mistakes on each task are those after a task with the same examples."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, same_bits
+from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, in_turn, same_bits
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import omtl.learners
 from omtl.data.networks import mixing_matrix
-from omtl.sklearn import AKLO, DA, DOM1, NS, ROMPGD, PassiveAggressive
+from omtl.experiment.schema import read_yaml
+from omtl.sklearn import AKLO, NS, ROMPGD, PassiveAggressive
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.stream import arrays_of
 from omtl.util.archives import read_sealed, write_sealed
@@ -107,8 +107,7 @@ COUNTS = {
 
 
 @pytest.mark.usefixtures("slowly")
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("variant", "layout"), in_turn(VARIANTS, "sparse", "dense"))
 def test_an_index_of_nothing_is_refused(variant: str, layout: str, tmp_path: Path) -> None:
     """Compiled code would write there; the file's hash may be right."""
     tasks = data(layout)
@@ -140,64 +139,11 @@ def with_last(array: np.ndarray, value: Any) -> np.ndarray:
     return changed
 
 
-WRONG: dict[str, Callable[[Any], Any]] = {
-    "^Input X contains NaN": lambda m: m.learn_one([np.nan] * 6, 1, 0),
-    "Input X contains infinity": lambda m: m.predict_one([np.inf] * 6, 0),
-    "Input X contains NaN": lambda m: m.predict(np.full((1, 6), np.nan), [0]),
-    "X contains infinity": lambda m: m.fit(with_last(X, np.inf), Y, TASK),
-    "contains infinity": lambda m: m.fit(sparse.csr_array(with_last(X, np.inf)), Y, TASK),
-    r"X has 5 features, but PassiveAggressive is expecting 6": lambda m: m.learn_one([0] * 5, 1, 0),
-    "X has 7 features, but PassiveAggressive is expecting 6": (
-        lambda m: m.decision_function(np.ones((1, 7)), [0])
-    ),
-    # A stream that does not begin leaves the last one, whose rows have another length.
-    "task 3 was not declared": lambda m: m.fit(np.ones((120, 50)), Y, TASK, tasks=range(3)),
-    "C=-2 must be positive": lambda m: m.set_params(C=-2).fit(np.ones((120, 50)), Y, TASK),
-    "classes must be|one class or none": lambda m: m.begin(50, [1]),
-    "a label is NaN": lambda m: m.fit(X, Y, with_last(TASK, np.nan)),
-    "NaN or None, which names no task": lambda m: m.partial_fit(X[:1], Y[:1], [None]),
-    r"x has the shape \(2, 6\), but must be one": lambda m: m.predict_one(X[:2], 0),
-    r"y=\[1\] must be a single label": lambda m: m.learn_one(X[0], [1], 0),
-    "task 8 was not declared": lambda m: m.predict(X[:1], [8]),
-    r"task 'x' was not declared \(declared: 0, 1, 2, 3\).*\(tasks=\)": (
-        lambda m: m.predict_one(X[0], "x")
-    ),
-    "label must be hashable, such as a string": lambda m: m.predict_one(X[0], [1]),
-    "task 9 was not declared": lambda m: m.partial_fit(X, Y, with_last(TASK, 9)),
-    "there are 4 tasks: give the task of each example": lambda m: m.predict(X),
-    "task has 2 entries for 120 examples": lambda m: m.predict(X, [1, 2]),
-    "task='abc' must be a sequence of labels": lambda m: m.predict(X, "abc"),
-    "task: a label must be hashable": lambda m: m.predict(X[:1], [[1]]),
-    r"y has the labels \[0, 1, 2\]|y has the labels \[2\]": (
-        lambda m: m.partial_fit(X, with_last(Y, 2), TASK)
-    ),
-    r"y has the labels \['x'\]": lambda m: m.learn_one(X[0], "x", 0),
-    "one class or none": lambda _: PassiveAggressive().partial_fit(X[:1], Y[:1]),
-    "classes=.* differ from those of the first call": (
-        lambda m: m.partial_fit(X, Y, TASK, None, [4, 5])
-    ),
-    "tasks differ from those of the first": lambda m: m.partial_fit(X, Y, TASK, tasks=[1]),
-    "tasks must be ordered": lambda m: m.begin(2, [0, 1], {"a", "b"}),
-    "must be one or more distinct labels": lambda m: m.begin(2, [0, 1], ["a", "a"]),
-    "n_features=0 must be a positive": lambda m: m.begin(0, [0, 1]),
-    "PassiveAggressive: C=-1 must be positive": lambda _: PassiveAggressive(C=-1).fit(X, Y),
-    "C='1' must be a number": lambda _: PassiveAggressive(C="1").fit(X, Y),
-    "C=nan must be a number": lambda _: PassiveAggressive(C=np.nan).fit(X, Y),
-    "pooled=1 must be True or False": lambda _: PassiveAggressive(pooled=1).fit(X, Y),
-    "rounds='x' is not known; choose from task, example": lambda _: ROMPGD(rounds="x").fit(X, Y),
-    "no topology 'star'": lambda _: DOM1(network="star").fit(X, Y, TASK),
-    "unexpected keyword argument 'size'": lambda _: DOM1(network={"size": 2}).fit(X, Y, TASK),
-    "weights is a name; give": lambda _: DOM1(network={"weights": np.eye(4)}).fit(X, Y, TASK),
-    "must be a name, a mapping": lambda _: DOM1(network=[[1], [1, 2]]).fit(X, Y, TASK),
-    "are not square": lambda _: DOM1(network=np.ones((2, 3))).fit(X, Y, TASK),
-    "each row must sum to 1": lambda _: DOM1(network=np.ones((4, 4))).fit(X, Y, TASK),
-    "NS: NS: one node a task is needed": lambda _: NS(network={"n_nodes": 2}).fit(X, Y, TASK),
-    "node must be from 0 to 3": lambda _: DOM1().fit(X, Y, TASK, node=TASK + 1),
-    "node must be 120 whole numbers": lambda _: DOM1().fit(X, Y, TASK, node=[0.5]),
-    "n_examples must give a number to each": lambda _: AKLO(n_examples={1: 2}).fit(X, Y, TASK),
-    "clip=7 is not known": lambda _: AKLO(clip=7).fit(X, Y, TASK),
-    "has not been fitted yet: call fit, partial_fit or begin": lambda _: DA().learn_one(X[0], 1),
-}
+WRONG = read_yaml(Path(__file__).parents[1] / "golden" / "wrong_arguments.yaml")
+"""Calls with wrong arguments, by what is said of them."""
+
+SCOPE = ESTIMATORS | {"X": X, "Y": Y, "TASK": TASK, "with_last": with_last, "np": np, "sp": sparse}
+"""What a call may name."""
 
 
 @pytest.mark.parametrize("text", WRONG)
@@ -206,7 +152,7 @@ def test_mistakes_are_told_and_leave_what_was_learnt(text: str) -> None:
     model = PassiveAggressive().fit(X, Y, TASK, tasks=range(4))
     before = model.decision_function(X, TASK)
     with pytest.raises(ValueError, match=text):
-        WRONG[text](model)
+        eval(WRONG[text], SCOPE, {"m": model})
     np.testing.assert_array_equal(model.decision_function(X, TASK), before)
 
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learner_cases import THOROUGH
-from miniature import AS_WRITTEN, a_setting, with_grid, with_options
+from miniature import a_setting
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from omtl.data.preparation import with_unit_rows
 from omtl.data.streams import Tasks, one_by_one
-from omtl.experiment.playing import compute, setting_of
-from omtl.experiment.unit import Experiment, Names
 from omtl.kernel.loop import run
 from omtl.kernel.play import new_trace
 from omtl.learners.batch import ITL
 from omtl.learners.lifelong import AKLO
 from omtl.learners.perceptron import Perceptron
-from omtl.protocols import heldout, transfer
+from omtl.protocols import batch, heldout, transfer
 from omtl.protocols.setting import Setting
 from omtl.protocols.splits import SAMPLINGS, areas, folds, split
+
+pytestmark = pytest.mark.usefixtures("slowly")
 
 
 def some_tasks(seed: int = 0, sizes: tuple[int, ...] = (40, 57, 33), rare: float = 0.3) -> Tasks:
@@ -237,36 +237,17 @@ def test_a_look_at_a_later_task_does_not_begin_it() -> None:
     assert found["forward"][task[-1]] == pytest.approx(expected, rel=1e-9)
 
 
-def small_batch(algorithm: str) -> Experiment:
-    """Return an experiment on four small tasks, with few splits and a small grid."""
-    whole = Experiment.compose(Names(algorithm, "random_walk", "batch_80"), AS_WRITTEN)
-    experiment = with_options(whole, n_tasks=4, n_examples=60, n_features=4)
-    experiment = experiment.patched({"protocol.*.n_train": 20, "protocol.*.folds": 2})
-    small = {"M": [2, 3], "alpha": [0.2, 0.8], "lam": [0.1]}
-    grid = whole.algorithm.grid
-    return with_grid(experiment, **grid | {name: small[name] for name in grid.keys() & small})
-
-
-@pytest.mark.parametrize("algorithm", ["itl", "stl", "shamo", "smtl_t", "smtl_e"])
-def test_every_batch_algorithm_runs(algorithm: str) -> None:
-    """In miniature, on a fifth of each task's examples; relations are shares.
-
-    ITL's areas are worked out again by itself: the test, and each fold of the cross-validation.
-    """
-    unit = small_batch(algorithm).unit(0, 3)
-    arrays = compute(unit).arrays
-    assert arrays["examples"].tolist() == [20] * 4
-    np.testing.assert_allclose(arrays["found_eta"].sum(axis=2), 1.0)
-    if algorithm != "itl":
-        return
-    setting = setting_of(unit)
-    tasks = setting.tasks
+def test_batch_learners_are_tested_and_validated_as_defined() -> None:
+    """The test, and each fold of the cross-validation, are worked out again."""
+    learner, setting = ITL(0.05), a_setting(some_tasks(), "batch_80", n_train=20, folds=2)
+    tasks, arrays = setting.tasks, batch.play_grid([learner], setting)
     train, test = split(tasks, 20, "plain", setting.rng("split"))
 
     def again(learnt: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-        fit = ITL(**unit.algorithm.fixed).fit(tasks.taken(learnt), np.random.default_rng(0))
+        fit = learner.fit(tasks.taken(learnt), np.random.default_rng(0))
         return areas_by_hand(fit.weights, tasks, held_out)
 
+    assert arrays["examples"].tolist() == [20] * 3
     np.testing.assert_allclose(arrays["auc"][0], again(train, test))
     parts = folds(tasks, train, 2, "plain", setting.rng("folds"))
     expected = np.nanmean([again(*part) for part in parts])

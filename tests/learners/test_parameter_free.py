@@ -60,9 +60,6 @@ def test_errors_are_those_of_the_authors_program(known: dict[str, Any]) -> None:
     np.testing.assert_allclose(means, known["means"], rtol=1e-9)
     assert found["test_absolute"].mean() == pytest.approx(known["test"], rel=1e-9)
     np.testing.assert_allclose(found["absolute"].sum(), found["checkpoint_absolute"][-1])
-    if isinstance(learner, ParameterFree):  # one form to compile is enough
-        for name, array in measure_errors(learner, part).items():
-            np.testing.assert_allclose(array, found[name], rtol=1e-9)
 
 
 TRACE = json.loads((GOLDEN / "peers.json").read_text("utf-8"))

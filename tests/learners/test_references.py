@@ -13,69 +13,46 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import LAYOUTS, THOROUGH, Case, cases, compare
+from learner_cases import LAYOUTS, THOROUGH, cases, compare
 from profiles import powers
 
 from omtl.data.streams import Tasks, lifelong
+from omtl.reference.problems import Case
 from omtl.sklearn.parameters import declared_entries
 
-
-def between(low: float, high: float, *others: float) -> st.SearchStrategy[float]:
-    """Return a strategy of numbers from an interval, or others."""
-    return st.one_of(*map(st.just, others), st.floats(low, high))
-
-
-sizes = powers(-3.0, 3.0)
-weights = st.just(0.0) | powers(-6.0, 3.0)
-
-VALUES: dict[str, st.SearchStrategy[Any]] = {
-    **dict.fromkeys(("a", "kappa", "lam", "r"), sizes),
-    **dict.fromkeys(("b1", "b2", "bias_wealth", "rho", "wealth"), st.floats(0.1, 10.0)),
-    **dict.fromkeys(("lam1", "lam2"), st.floats(0.0, 2.0)),
-    **dict.fromkeys(("lam3", "lam4"), st.floats(0.01, 1.0)),
-    "C": powers(-3.0, 2.0),
-    "alpha": between(0.0, 1.0, 0.0, 1.0),
-    "alpha_last": st.sampled_from([0.0, 0.5, 1.0]),
-    "b": between(0.0, 256.0, 0.0),
-    "budget": st.sampled_from([math.inf, 5.0]),
-    "c": st.floats(0.0, 1.0),
-    "clip": st.integers(0, 3),
-    "epoch": st.sampled_from([0.0, 0.3, 0.5, 1.0]),
-    "epsilon_factor": st.sampled_from([1.0, 2.0, 8.0]),
-    "eta": powers(-5.0, 2.0),
-    "fading": st.integers(0, 1),
-    "lipschitz": st.floats(10.0, 20.0),
-    "loss": st.integers(0, 2),
-    "margin": st.sampled_from([0.0, 1.0]),
-    "mu": between(0.0, 0.9, 0.0),
-    "n_experts": st.integers(2, 9),
-    "own_clip": st.sampled_from([0, 2, 3]),
-    "rate": powers(-3.0, 0.0),
-    "shift": st.sampled_from([0, 1]),
-    "strength": between(0.01, 1.0, 1.0),
-    # Where a learner has its own.
-    "ALMA.alpha": st.floats(0.05, 1.0),
-    "COML.C": st.just(math.inf) | powers(-3.0, 2.0),
-    "Humble.C": st.floats(0.0, 4.0),
-    "Humble.b": st.floats(0.1, 10.0),
-    "LazyParameterFree.loss": st.integers(0, 1),
-    "OMTLLogDet.eta": powers(-2.0, 2.0),
-    "OMTLVonNeumann.eta": powers(-2.0, 2.0),
-    "OSGL.r": between(1.0, 8.0, 1.0),
-    "OnlineWithinOnline.eta": st.floats(0.0, 10.0),
-    "ParameterFree.lipschitz": st.floats(0.5, 20.0),
-    "ParameterFree.loss": st.integers(0, 1),
-    "PassiveAggressive.C": st.just(math.inf) | powers(-3.0, 2.0),
-    "Peer.lam": between(0.1, 50.0, 0.0),
-    "SCW.eta": st.floats(0.51, 0.99),
-    "SelectivePerceptron.a": between(0.01, 10.0, math.inf),
-    "SelectivePerceptron.b": between(0.0, 9.0, math.inf),
-    **dict.fromkeys(("ROMPGD.eta", "MultiPerceptron.eta"), powers(-6.0, 1.0)),
-    **{f"{rom}.{name}": weights for rom in ("ROMPGD", "ROMRDA") for name in ("alpha", "beta")},
-    "ROMPGD.gamma": weights | powers(-2.0, 1.0),
-    "ROMRDA.gamma": weights | powers(-1.5, 1.0),
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "clip": (0, 1, 2, 3),
+    "fading": (0, 1),
+    "loss": (0, 1, 2),
+    "margin": (0.0, 1.0),
+    "n_experts": (2, 3, 9),
+    "own_clip": (0, 2, 3),
+    "shift": (0, 1),
+    **dict.fromkeys(("LazyParameterFree.loss", "ParameterFree.loss"), (0, 1)),
 }
-"""What each hyper-parameter may be; those that are not listed are switches."""
+"""The values of hyper-parameters that are no measures."""
+
+SIZES = {"eta": (-5.0, 2.0), "lam1": (-2.0, 0.3), "lam2": (-2.0, 0.3), "lipschitz": (0.5, 1.3)}
+"""Powers of ten between which a hyper-parameter is, where not all are of use."""
+
+ONLY = {"CADMM.eta": (1.0, 3.0)}
+"""Those of one learner, where steps of other sizes enlarge each rounding."""
+
+
+def values(kind: type, name: str) -> st.SearchStrategy[Any]:
+    """Return a strategy of values that a hyper-parameter may have, as its learner declares."""
+    own = f"{kind.__name__}.{name}"
+    if own in ONLY:
+        return powers(*ONLY[own])
+    chosen = CHOICES.get(own, CHOICES.get(name))
+    if chosen:
+        return st.sampled_from(chosen)
+    declared = declared_entries()[kind.__name__].values
+    if name not in declared:
+        return st.booleans()
+    sizes = powers(*SIZES.get(name, (-3.0, 2.0)))
+    special = st.sampled_from([0.0, 1.0, math.inf])
+    return st.one_of(sizes, st.floats(0.01, 1.0), special).filter(declared[name][1])
 
 
 def is_valid(learner: Any) -> bool:
@@ -85,10 +62,7 @@ def is_valid(learner: Any) -> bool:
 
 def learners(kind: type) -> st.SearchStrategy[Any]:
     """Return a strategy of a learner with any hyper-parameters."""
-    drawn = {
-        name: VALUES.get(f"{kind.__name__}.{name}", VALUES.get(name, st.booleans()))
-        for name in kind._fields  # type: ignore[attr-defined]
-    }
+    drawn = {name: values(kind, name) for name in kind._fields}  # type: ignore[attr-defined]
     return st.builds(kind, **drawn).filter(is_valid)
 
 

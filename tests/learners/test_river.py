@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_cases import in_turn
+from estimator_cases import blobs, in_turn
 from river.checks import yield_checks
 from scipy import sparse
 
@@ -18,13 +18,6 @@ from omtl.sklearn.classes import ESTIMATORS
 from omtl.sklearn.stream import arrays_of
 
 N_FEATURES = 3 * FIRST_COLUMNS
-
-
-@pytest.fixture(autouse=True)
-def slowly(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Let the rules run in plain Python, but where a test is of compiled code."""
-    if "compiled" not in request.node.name:
-        monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
 
 
 def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:
@@ -40,16 +33,15 @@ def stream(n: int = 60) -> list[tuple[dict[str, Any], bool]]:
     return found
 
 
-DEEP = ("PassiveAggressive", "ROMPGD", "AKLO")
-DEFAULT = ("PassiveAggressive", {"tasks": ("a", "b"), "default_task": "a"})
+DEEP = [pytest.param(name, {}, marks=pytest.mark.deep) for name in ("DOM1", "ROMPGD", "AKLO")]
+DEFAULT = {"tasks": ("a", "b"), "default_task": "a"}
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [("DOM1", {}), DEFAULT, *(pytest.param(name, {}, marks=pytest.mark.deep) for name in DEEP)],
+    ("name", "options"), [("PassiveAggressive", {}), ("PassiveAggressive", DEFAULT), *DEEP]
 )
 def test_river_checks(name: str, options: dict[str, Any]) -> None:
-    """river's own suite: all pass, none is skipped."""
+    """river's own suite, of compiled code: all pass, none is skipped."""
     model, run = MultiTask(ESTIMATORS[name](), **options), set()
     assert not model._unit_test_skips()
     for check in yield_checks(model):
@@ -58,6 +50,7 @@ def test_river_checks(name: str, options: dict[str, Any]) -> None:
     assert {"check_emerging_features", "check_shuffle_features_no_impact"} <= run
 
 
+@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "OMTLCovariance"])
 def test_new_features_give_the_bits_of_known_ones(name: str) -> None:
     """Where features come one by one, the state is what it is where all are known before.
@@ -81,6 +74,7 @@ def test_new_features_give_the_bits_of_known_ones(name: str) -> None:
     same_state(known, learnt)
 
 
+@pytest.mark.usefixtures("slowly")
 def test_many_are_one_after_the_other() -> None:
     """`learn_many` leaves the bits of `learn_one`; predictions agree, also as probabilities."""
     examples = stream()
@@ -109,11 +103,9 @@ def test_many_are_one_after_the_other() -> None:
         many.predict_many(frame.drop(columns="task"))
 
 
-RNG = np.random.default_rng(0)
 N = 60
-X = RNG.standard_normal((N, 5))
-TASK = np.array([*RNG.integers(0, 2, N // 2), *RNG.integers(0, 4, N // 2)])
-Y = (X @ RNG.standard_normal(5) > 0.3 * TASK).astype(int)
+X, Y, TASK = (array[:N] for array in blobs())
+TASK[: N // 2] %= 2
 FIRST = slice(0, N // 2)
 REST = slice(N // 2, N)
 
@@ -142,6 +134,7 @@ def same_state(one: MultiTaskClassifier, other: MultiTaskClassifier) -> None:
         np.testing.assert_array_equal(found[path], array, err_msg=path)
 
 
+@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize(
     ("name", "layout"),
     in_turn([name for name in ESTIMATORS if name not in NEEDS_ALL], np.asarray, sparse.csr_array),
@@ -164,6 +157,7 @@ def test_later_tasks_are_learnt(name: str, layout: Any) -> None:
     same_state(model, one_by_one)
 
 
+@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("name", sorted(NEEDS_ALL))
 def test_learners_that_need_all_tasks_say_so(name: str) -> None:
     """Nothing is learnt from such examples, not even from those of known tasks."""

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learner_cases import THOROUGH, Case, cases, problem
+from learner_cases import THOROUGH, cases, in_given_order
 from profiles import powers
 from scipy.optimize import minimize
 
 from omtl.data.examples import examples_of
-from omtl.data.streams import Stream, Tasks
+from omtl.data.streams import Tasks
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import objective
+from omtl.reference.problems import Case, problem
 from omtl.theory import comparators, rom
 from omtl.theory.comparators import GAP, FixedWeights, Regulariser, best_fixed
 
@@ -45,20 +46,8 @@ def gradients(got: dict[str, np.ndarray], share: float = 1.0) -> np.ndarray:
 
 def one_stream(X: list[list[float]], y: list[list[float]]) -> Case:
     """Return a case of one feature, where row t of X and y has the examples of round t."""
-    rounds, m = len(X), len(X[0])
-    tasks = Tasks(
-        np.array(X).reshape(-1, 1),
-        np.array(y).ravel(),
-        np.tile(np.arange(m), rounds),
-        tuple(f"task {k}" for k in range(m)),
-    )
-    stream = Stream(
-        start=np.arange(0, rounds * m + 1, m),
-        example=np.arange(rounds * m),
-        node=np.zeros(rounds * m, dtype=np.int64),
-        checkpoint=np.arange(1, rounds + 1),
-    )
-    return Case(tasks, stream, np.ones((1, 1)))
+    rows, labels, m = np.reshape(X, (-1, 1)), np.ravel(y), len(X[0])
+    return in_given_order(rows, labels, np.arange(labels.size) % m, m)
 
 
 def at_first(case: Case, n_rounds: int) -> Tasks:

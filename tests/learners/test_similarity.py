@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from miniature import a_setting
-from profiles import thorough
+from profiles import powers, thorough
 from scipy import sparse
 from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
 
@@ -55,6 +56,11 @@ def a_problem(
     return X, Triplets(*of_triplets, rng.choice([-1.0, 1.0], size=many), task), rng.random(many)
 
 
+def rows_of(X: np.ndarray, triplets: Triplets) -> list[tuple]:
+    """Return triplets as the oracle reads them."""
+    return [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
+
+
 def own_examples(n_tasks: int) -> list[np.ndarray]:
     """Return each task's examples, of which there are fewer or more than features."""
     return np.array_split(np.arange(N), [15, 20, 25][: n_tasks - 1])
@@ -81,29 +87,14 @@ def learnt(
     return *joined, np.stack([state.matrix(k) for k in range(n_tasks)])
 
 
-def assert_agrees(
-    rounds: list[oracle.Round], M: np.ndarray, got: Any, y: np.ndarray, sure: bool
-) -> None:
-    """Assert that what a learner did is what the oracle did."""
-    scores, queried, steps, matrices = got
-    size = max(1.0, max(abs(each.p) for each in rounds))
-    np.testing.assert_allclose(scores, [r.p for r in rounds], rtol=0, atol=1e-9 * size)
-    if sure:
-        np.testing.assert_array_equal(queried, [r.queried for r in rounds])
-        np.testing.assert_allclose(np.abs(steps), [r.tau for r in rounds], rtol=1e-7, atol=1e-9)
-    assert np.all(steps * y >= 0.0)
-    np.testing.assert_allclose(matrices, M, rtol=0, atol=1e-8 * max(1.0, np.abs(M).max()))
-
-
-powers = st.floats(-3.0, 2.0).map(lambda power: 10.0**power)
-bs = st.floats(0.0, 64.0)
+Cs, bs = powers(-3.0, 2.0), st.floats(0.0, 64.0)
 
 LEARNERS = {
-    "OMTRSL": st.builds(OMTRSL, powers, bs, st.booleans()),
-    "OMTRSL-Active": st.builds(OMTRSLActive, powers, bs, powers, st.booleans()),
-    "OMTRSL-Random": st.builds(OMTRSLRandom, powers, bs, st.floats(0.0, 1.0), st.booleans()),
-    "OSTRSL": st.builds(OSTRSL, powers),
-    "OGRSL": st.builds(OGRSL, powers),
+    "OMTRSL": st.builds(OMTRSL, Cs, bs, st.booleans()),
+    "OMTRSL-Active": st.builds(OMTRSLActive, Cs, bs, Cs, st.booleans()),
+    "OMTRSL-Random": st.builds(OMTRSLRandom, Cs, bs, st.floats(0.0, 1.0), st.booleans()),
+    "OSTRSL": st.builds(OSTRSL, Cs),
+    "OGRSL": st.builds(OGRSL, Cs),
 }
 
 
@@ -124,9 +115,8 @@ def test_learner_is_its_oracle(name: str) -> None:
     )
     def agree(seed: int, n_tasks: int, d: int, in_turn: bool, learner: Any) -> None:
         X, triplets, draws = a_problem(seed, n_tasks, d, in_turn)
-        rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
         same = OMTRSL(learner.C, 0.0) if isinstance(learner, OSTRSL | OGRSL) else learner
-        rounds, M = oracle.omtrsl(same, rows, draws, n_tasks, d)
+        rounds, M = oracle.omtrsl(same, rows_of(X, triplets), draws, n_tasks, d)
         margins = [abs(1.0 - y * r.p) for y, r in zip(triplets.y, rounds, strict=True)]
         if name == "OMTRSL-Active":
             margins += [
@@ -141,37 +131,27 @@ def test_learner_is_its_oracle(name: str) -> None:
         ways += [(X, own_examples(n_tasks))] if in_turn else []
         for given_rows, examples in ways:
             got = learnt(learner, given_rows, triplets, draws, n_tasks, examples)
-            assert_agrees(rounds, M, got, triplets.y, sure)
+            scores, queried, steps, matrices = got
+            size = max(1.0, max(abs(each.p) for each in rounds))
+            np.testing.assert_allclose(scores, [r.p for r in rounds], rtol=0, atol=1e-9 * size)
+            if sure:
+                np.testing.assert_array_equal(queried, [r.queried for r in rounds])
+                taus = [r.tau for r in rounds]
+                np.testing.assert_allclose(np.abs(steps), taus, rtol=1e-7, atol=1e-9)
+            assert np.all(steps * triplets.y >= 0.0)
+            np.testing.assert_allclose(matrices, M, rtol=0, atol=1e-8 * max(1.0, np.abs(M).max()))
 
     agree()
 
 
-CS = st.floats(-2.0, 1.0).map(lambda power: 10.0**power)
-BS = st.floats(0.0, 30.0)
-
-
-def played(seed: int, C: float, b: float, delta: float | None, plain: bool) -> tuple:
-    """Return rows, triplets, an oracle's mistakes and its matrices after them."""
-    X, triplets, draws = a_problem(seed, 3, 4)
-    # Labels that mostly follow fixed matrices, so that some comparators have small losses.
-    truth = np.random.default_rng(seed + 1).normal(size=(3, 4, 4))
-    scores = np.einsum(
-        "ni,nij,nj->n",
-        X[triplets.query],
-        truth[triplets.task],
-        X[triplets.first] - X[triplets.second],
-    )
-    noise = np.where(draws[::-1] < 0.1, -1.0, 1.0)
-    triplets = triplets._replace(y=noise * np.where(scores > 0.0, 1.0, -1.0))
-    rows = [(X[a], X[i], X[j], y, k) for a, i, j, y, k in zip(*triplets, strict=True)]
-    learner = OMTRSL(C, b, plain) if delta is None else OMTRSLActive(C, b, delta, plain)
-    rounds, M = oracle.omtrsl(learner, rows, draws, 3, 4)
-    wrong = sum(y * r.p < 0.0 for y, r in zip(triplets.y, rounds, strict=True))
-    return X, triplets, wrong, [M, truth, 3.0 * truth, np.repeat(np.eye(4)[None], 3, axis=0)]
-
-
 @THOROUGH
-@given(st.integers(0, 10_000), CS, BS, st.booleans(), st.sampled_from([None, 0.1, 1.0, 5.0]))
+@given(
+    st.integers(0, 10_000),
+    powers(-2.0, 1.0),
+    st.floats(0.0, 30.0),
+    st.booleans(),
+    st.sampled_from([None, 0.1, 1.0, 5.0]),
+)
 def test_mistakes_are_within_the_theorems(
     seed: int, C: float, b: float, plain: bool, delta: float | None
 ) -> None:
@@ -179,17 +159,25 @@ def test_mistakes_are_within_the_theorems(
 
     Theorem 2 is of expected mistakes; those of one play are far within it, as it is loose.
     """
-    X, triplets, wrong, candidates = played(seed, C, b, delta, plain)
+    X, triplets, draws = a_problem(seed, 3, 4)
+    # Labels that mostly follow fixed matrices, so that some comparators have small losses.
+    truth = np.random.default_rng(seed + 1).normal(size=(3, 4, 4))
+    margins = omtrsl.triplet_margins(truth, X, [triplets._replace(y=np.ones(draws.size))])
+    noise = np.where(draws[::-1] < 0.1, -1.0, 1.0)
+    triplets = triplets._replace(y=noise * np.where(margins > 0.0, 1.0, -1.0))
+    learner = OMTRSL(C, b, plain) if delta is None else OMTRSLActive(C, b, delta, plain)
+    rounds, M = oracle.omtrsl(learner, rows_of(X, triplets), draws, 3, 4)
+    wrong = sum(y * r.p < 0.0 for y, r in zip(triplets.y, rounds, strict=True))
     steep = omtrsl.steepness(np.sqrt(np.max(np.sum(X**2, axis=1))), b, 3, plain)
     theorem = omtrsl.theorem1 if delta is None else partial(omtrsl.theorem2, delta=delta)
-    for M in candidates:
-        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(M, X, [triplets])).sum()
-        norm = omtrsl.square_norm_A(M, b, np.eye(4))
+    for fixed in (M, truth, 3.0 * truth, np.stack([np.eye(4)] * 3)):
+        loss = np.maximum(0.0, 1.0 - omtrsl.triplet_margins(fixed, X, [triplets])).sum()
+        norm = omtrsl.square_norm_A(fixed, b, np.eye(4))
         assert wrong <= theorem(loss, square_norm=norm, steep=steep, C=C) * (1 + 1e-9)
 
 
 @THOROUGH
-@given(st.integers(0, 10_000), st.integers(1, 5), BS)
+@given(st.integers(0, 10_000), st.integers(1, 5), st.floats(0.0, 30.0))
 def test_norms(seed: int, n_tasks: int, b: float) -> None:
     """‖M‖²_A is under A ⊗ I, A the inverse of the printed A⁻¹; that of φ is below `steepness`."""
     rng = np.random.default_rng(seed)
@@ -277,44 +265,27 @@ def test_the_untrained_similarity_is_where_learning_starts() -> None:
         np.testing.assert_array_equal(none[name], least[name])
 
 
-class Metric:
-    """A batch learner of fixed metrics that notes what it is given."""
-
-    def __init__(self, M: np.ndarray) -> None:
-        self.M = M
-        self.given: list[tuple[int, ...]] = []
-
-    def metrics(self, X: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> np.ndarray:
-        """Return the metric once a task."""
-        self.given.append((*X.shape, y.size, task.size))
-        return np.stack([self.M] * n_tasks)
-
-
 def test_metrics_rank_by_product_or_distance() -> None:
-    """As distances to each query would rank, and as products would; on dense and sparse rows."""
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(6, 6))
-    metric = Metric(root @ root.T)
-    found = {
-        kind: play_grid([metric], setting_of(metric_ranks_by=kind))
-        for kind in ("product", "distance")
-    }
-    assert metric.given == [(144, 6, 144, 144), (192, 6, 192, 192)] * 2
+    """As distances to each query would rank, and as products would, within each task."""
+    root = np.random.default_rng(0).normal(size=(6, 6))
+    M = root @ root.T
+    learner = Mock(spec=["metrics"], metrics=Mock(return_value=np.stack([M] * 3)))
     tasks, test = letters(), fold_parts(setting_of()).test
-    for kind, arrays in found.items():
+    for kind in ("product", "distance"):
+        arrays = play_grid([learner], setting_of(metric_ranks_by=kind))
         by_task = []
         for k in range(3):
             own = test[tasks.task[test] == k]
-            near = tasks.X[own] @ metric.M @ tasks.X[own].T
+            near = tasks.X[own] @ M @ tasks.X[own].T
             if kind == "distance":
                 near = 2.0 * near - np.diag(near)
-            np.fill_diagonal(near, -np.inf)
-            order = np.argsort(-near, axis=1)[:, :10]
-            label = tasks.label[own]
-            by_task.append(np.mean(label[order] == label[:, None], axis=0))
-        expected = 100.0 * np.cumsum(np.mean(by_task, axis=0)) / np.arange(1, 11)
+            of_task = quality(near.__getitem__, tasks.label[own], 10)
+            by_task.append(of_task.precision)
+        expected = 100.0 * np.mean(by_task, axis=0)
         np.testing.assert_allclose(arrays["precision"][0], expected, rtol=1e-9, err_msg=kind)
         assert "mistakes" not in arrays
+    sizes = [[len(each) for each in call.args[:3]] for call in learner.metrics.call_args_list]
+    assert sizes == [[144] * 3, [192] * 3] * 2
 
 
 def test_normalisers() -> None:

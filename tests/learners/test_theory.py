@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from learner_cases import Case, random_tasks
+from learner_cases import edges_of, random_tasks, steps_of
 from profiles import thorough
 from scipy import sparse
 from scipy.optimize import linprog, minimize_scalar
@@ -18,7 +18,7 @@ from omtl.data.networks import adjacency, metropolis_weights, mixing_matrix
 from omtl.data.streams import Tasks, rounds
 from omtl.learners.dom import DOM1
 from omtl.learners.osmtl import OSMTLExponential, OSMTLThreshold
-from omtl.reference.transcriptions import transcription_of
+from omtl.reference.problems import Case
 from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import comparators, dom, osmtl
 
@@ -93,9 +93,7 @@ def test_printed_b_star_is_not_the_minimiser(U: Any, star: float, least: float) 
 def stochastic(draw: st.DrawFn, smallest: int = 1) -> np.ndarray:
     """Draw a doubly stochastic network: Metropolis weights on any connected one."""
     m = draw(st.integers(smallest, 6))
-    edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, m)]
-    some = st.tuples(st.integers(0, m - 1), st.integers(0, m - 1))
-    return metropolis_weights(adjacency(m, edges + draw(st.lists(some, max_size=5))))
+    return metropolis_weights(adjacency(m, draw(edges_of(m))))
 
 
 @THOROUGH
@@ -136,8 +134,7 @@ def largest_norm(tasks: Tasks) -> float:
 def suffered(learner: Any, case: Case) -> np.ndarray:
     """Return the losses that a learner suffers, by its reference, shape (n_rounds, n_tasks)."""
     tasks, stream = case.tasks, case.stream
-    steps = transcription_of(learner)(learner, case.given, case.shape)
-    scores = np.array([step.score for step in steps])
+    scores = np.array([step.score for step in steps_of(learner, case)])
     losses = np.zeros((case.shape.n_rounds, case.shape.n_tasks))
     t = np.repeat(np.arange(case.shape.n_rounds), np.diff(stream.start))
     y, task = tasks.y[stream.example], tasks.task[stream.example]
@@ -197,13 +194,6 @@ def test_bounds_hold(seed: int, mixing: np.ndarray, eta: float, b: float, noise:
         assert np.all(combined.cumsum() - fixed <= of_combined * SLACK)
         assert np.all(uncombined.cumsum() - fixed <= exact * SLACK)
         assert np.all(exact <= printed * SLACK)
-
-
-def test_theorem_4_is_the_regret_for_one_example() -> None:
-    """Where x = 1 and η = 1, u = 0 loses 1 and u = 1 nothing: no smaller bound would hold."""
-    problem = dom.Problem(1, dom.gradient_bound(1.0, 0.0, 1))
-    bound = dom.theorem4_bound(1, problem, square_norm=1.0, eta=1.0, delta=0.0)
-    assert bound == pytest.approx(1.0)
 
 
 # The comparator

@@ -6,19 +6,20 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from environments import python
-from numba import njit, typeof
+from numba import typeof
+from numba.core.compiler_lock import global_compiler_lock
 
-from omtl.kernel.inlining import OPTIONS, chosen, let_methods_be_called
+from omtl.kernel.inlining import METHODS, let_methods_be_called
 from omtl.util.compile_cache import is_sound, kept_in, publish, remove_unused, type_key
 from omtl.util.paths import PACKAGE
 
@@ -47,20 +48,15 @@ CompiledFunction._first = lambda self, kinds, classes, _: sys.exit(
 """Prints the folder in which the compiled code would be, in place of playing."""
 
 AT_ONCE = """
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from omtl.data.rows import SparseRows
 
-sparse = SparseRows(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4))
-layouts = [examples_of(tasks), examples_of(tasks)._replace(rows=sparse)]
-
-def played(examples):
-    shape = Shape(2, 4, np.eye(1), sparse=examples.rows is sparse)
-    return play(GradientDescent(1.0), examples, stream, shape)[0].updates.tolist()
-
-with ThreadPoolExecutor() as pool:
-    print(*pool.map(played, layouts))
+rows = SparseRows(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4))
+given = examples_of(tasks)._replace(rows=rows), stream, Shape(2, 4, np.eye(1), sparse=True)
+other = Thread(target=play, args=(GradientDescent(1.0), *given))
+other.start()
 """
-"""Plays a learner on dense and on sparse rows, in threads."""
+"""Plays a learner on sparse rows in a thread beside what comes next."""
 
 EDITED = """
 import sys
@@ -80,7 +76,13 @@ FOREIGN = b"cos\nsystem\n(S'touch foreign'\ntR."
 
 
 class Checkout:
-    """A copy of the package, whose compiled code is kept in a home of its own."""
+    """A copy of the package, whose compiled code is kept in a home of its own; it is played once.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it and its home are.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.home = folder / "checkout", folder / "cache" / "omtl" / "compiled"
@@ -88,11 +90,7 @@ class Checkout:
         for part in ("data", "kernel", "learners", "reference", "util"):
             shutil.copytree(PACKAGE / part, self.folder / "omtl" / part)
         (self.folder / "omtl" / "__init__.py").write_text("")
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"},
-            "PYTHONPATH": str(self.folder),
-            "XDG_CACHE_HOME": str(folder / "cache"),
-        }
+        self.first = self.play()
 
     def edit(self, module: str, old: str, new: str) -> None:
         """Replace code in a module of the package."""
@@ -103,8 +101,11 @@ class Checkout:
 
     def play(self, script: str = PLAYED) -> str:
         """Play a stream in a process of its own, and return what it prints."""
+        around = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        around |= {"PYTHONPATH": str(self.folder), "OMTL_HOME": str(self.folder / ".omtl")}
+        around |= {"XDG_CACHE_HOME": str(self.home.parents[1])}
         words = ("-W", "always::UserWarning", "-c", script)
-        done = python(*words, cwd=self.folder, env=self.environment)
+        done = python(*words, cwd=self.folder, env=around)
         return done.stdout + done.stderr
 
     def files(self) -> dict[Path, float]:
@@ -113,28 +114,25 @@ class Checkout:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]:
-    """Return a copy of the package that was played once, and what it printed."""
-    checkout = Checkout(tmp_path_factory.mktemp("played"))
-    return checkout, checkout.play()
+def played(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Return a copy of the package that was played once."""
+    return Checkout(tmp_path_factory.mktemp("played"))
 
 
 @pytest.fixture
-def checkout(played: tuple[Checkout, str]) -> Iterator[Checkout]:
-    """Return the copy, and give it its cache back."""
-    checkout, cache = played[0], played[0].home.parents[1]
-    saved = shutil.copytree(cache, cache.with_name("saved"))
-    yield checkout
-    shutil.rmtree(cache)
-    saved.rename(cache)
+def checkout(played: Checkout) -> Iterator[Checkout]:
+    """Return the copy, and give it its files and its cache back."""
+    folder = played.folder.parent
+    saved = shutil.copytree(folder, folder.with_name("saved"))
+    yield played
+    shutil.rmtree(folder)
+    saved.rename(folder)
 
 
-def test_an_edit_of_any_layer_is_compiled(tmp_path: Path) -> None:
+def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
     """What a product, a learner, a recorder or a loop now does is what is played."""
-    checkout = Checkout(tmp_path)
-    first = checkout.play()
     kept = checkout.files()
-    assert checkout.play() == first
+    assert checkout.play() == checkout.first
     assert checkout.files() == kept
     assert kept_in(checkout.home) == ["gradient"]
     assert checkout.home.stat().st_mode & 0o777 == 0o700, "nobody else can write or read it"
@@ -152,31 +150,47 @@ def test_an_edit_of_any_layer_is_compiled(tmp_path: Path) -> None:
     assert Path(places[0].strip()) in {path.parents[1] for path in kept}
     (updates, w), (before, was) = (
         [np.array(json.loads(part)) for part in said.replace("] [", "]\n[").splitlines()]
-        for said in (checkout.play(), first)
+        for said in (checkout.play(), checkout.first)
     )
     np.testing.assert_array_equal(updates, 2 * before)
     np.testing.assert_allclose(w, -6.0 * was)
 
 
-def test_code_that_is_edited_once_it_is_imported_is_not_kept(tmp_path: Path) -> None:
+def test_code_that_is_edited_once_it_is_imported_is_not_kept(checkout: Checkout) -> None:
     """What runs is not what the file says: later programs would play what it was before."""
-    checkout = Checkout(tmp_path)
+    kept = checkout.files()
     said = checkout.play(PLAYED.partition("trace, state")[0] + EDITED)
     assert "gradient.py was edited after this program began; start the program again" in said
-    assert checkout.files() == {}
+    assert checkout.files() == kept
 
 
-def test_what_threads_and_processes_compile_at_once_is_kept(tmp_path: Path) -> None:
+def test_what_threads_and_processes_compile_at_once_is_kept(checkout: Checkout) -> None:
     """None takes another's unfinished code for damaged: the next process compiles nothing."""
-    checkout = Checkout(tmp_path)
-    script = PLAYED.partition("trace, state")[0] + AT_ONCE
+    shutil.rmtree(checkout.home)
+    begin, trace, end = PLAYED.partition("trace, state")
+    script = begin + AT_ONCE + trace + end
     with ThreadPoolExecutor() as pool:
-        said = {*pool.map(checkout.play, [script] * 2)}
-    assert len(said) == 1
+        assert {*pool.map(checkout.play, (script, PLAYED))} == {checkout.first}
     kept = checkout.files()
-    assert {checkout.play(script)} == said
+    assert checkout.play(script) == checkout.first
     assert checkout.files() == kept
     assert len([path for path in kept if path.suffix == ".nbi"]) == 2
+
+
+class One(NamedTuple):
+    """A tuple."""
+
+    a: float
+
+
+class Other(NamedTuple):
+    """A tuple with a method that no other has."""
+
+    a: float
+
+    def doubled(self, times: int) -> float:
+        """Return twice the number, so many times."""
+        return 2.0 * self.a * times
 
 
 def test_values_are_told_apart_as_numba_does() -> None:
@@ -184,7 +198,7 @@ def test_values_are_told_apart_as_numba_does() -> None:
     numbers = [1, 1.0, True, np.float64(1), np.int64(1), np.bool_(1), np.float32(1), np.uint32(1)]
     table = np.zeros((3, 4))
     arrays = [table, table.T, table[:1], table[:, ::2], table[0], table.astype(np.float32)]
-    values = [*numbers, *arrays, (1, 2.0), (1.0, np.float64(2)), Alone(1.0), Other(1.0)]
+    values = [*numbers, *arrays, (1, 2.0), (1.0, np.float64(2)), One(1.0), Other(1.0)]
     for one, other in combinations(values, 2):
         assert (type_key(one) == type_key(other)) == (typeof(one) == typeof(other))
 
@@ -229,9 +243,7 @@ def test_old_folders_are_removed_and_unfinished_ones_sooner(tmp_path: Path) -> N
     assert {path.name for path in tmp_path.iterdir()} == {"used", "tmpnew"}
 
 
-def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
-    played: tuple[Checkout, str], checkout: Checkout
-) -> None:
+def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(checkout: Checkout) -> None:
     """It is compiled again, whatever is in the home, in the current folder or in a home there."""
     for path in checkout.files():
         path.write_bytes(FOREIGN)
@@ -242,68 +254,28 @@ def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
             if folder.is_dir():
                 publish(shutil.copytree(folder, foreign / "work"), foreign / folder.name)
                 assert is_sound(foreign / folder.name)
-    checkout.environment["OMTL_HOME"] = str(checkout.folder / ".omtl")
-    assert checkout.play() == played[1]
+    assert checkout.play() == checkout.first
     assert not (checkout.folder / "foreign").exists()
 
 
 def test_without_a_home_of_ones_own_it_compiles_in_memory(
-    played: tuple[Checkout, str], checkout: Checkout, tmp_path: Path
+    checkout: Checkout, tmp_path: Path
 ) -> None:
     """With one warning; what is in a folder that a link leads to is not read."""
     shutil.rmtree(checkout.home)
     checkout.home.symlink_to(tmp_path)
     said = checkout.play()
     assert said.count("compiled code cannot be kept") == 1
-    assert said.startswith(played[1])
+    assert said.startswith(checkout.first)
     assert not list(tmp_path.iterdir())
 
 
-class Alone(NamedTuple):
-    """A tuple of which compiled code calls a method."""
-
-    a: float
-
-    def doubled(self) -> float:
-        """Return twice the number."""
-        return 2.0 * self.a
-
-
-class Other(NamedTuple):
-    """Another, whose method of that name takes another number of arguments."""
-
-    a: float
-
-    def doubled(self, times: int) -> float:
-        """Return twice the number, so many times."""
-        return 2.0 * self.a * times
-
-
-def meanwhile(x: float) -> float:
-    """Return a number; while this is compiled, another thread prepares `Other`."""
-    return x
-
-
-def prepared(*_: Any) -> Callable:
-    """Let another thread prepare `Other`, as far as it comes."""
+def test_methods_become_known_when_nothing_is_being_compiled() -> None:
+    """What another thread prepares does not change what a name means that compiled code has met."""
     other = Thread(target=let_methods_be_called, args=(Other,))
-    other.start()
-    other.join(0.2)
-    return lambda x: x + 0.0
-
-
-chosen(meanwhile, prepared)
-
-
-@njit(**OPTIONS)
-def sum_of(one: Alone) -> float:
-    """Return a sum whose types are inferred in several rounds; the code is not kept."""
-    total = 0.0
-    for _ in range(3):
-        total = meanwhile(one.doubled() + total)
-    return total
-
-
-def test_what_another_thread_prepares_does_not_change_what_is_being_compiled() -> None:
-    let_methods_be_called(Alone)
-    assert sum_of(Alone(2.0)) == 12.0
+    with global_compiler_lock:
+        other.start()
+        other.join(0.2)
+        assert "doubled" not in METHODS
+    other.join()
+    assert METHODS["doubled"] == [2]
