@@ -38,7 +38,7 @@ def draw_curves(curves: pd.DataFrame, ax: Axes | None) -> Axes:
     Parameters
     ----------
     curves : DataFrame
-        Columns ``label``, ``examples``, ``mean``, ``std``, and one or more that tell curves apart.
+        Columns ``label``, which differs between curves, ``examples``, ``mean``, ``std``.
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """

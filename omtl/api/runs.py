@@ -19,6 +19,7 @@ from omtl.api.given import (
     told_apart,
 )
 from omtl.api.plots import draw_curves
+from omtl.evidence.compared_learners import labels_apart
 from omtl.experiment.composition import each_swept, overrides_in
 from omtl.experiment.specs import network_label
 from omtl.measures.metrics import METRICS
@@ -70,8 +71,11 @@ class Runs(DisplayedResult):
         return found[["run", "label", "examples", "mean", "std"]]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the learning curves; return the axes."""
-        return draw_curves(self.curves, ax)
+        """Draw the learning curves, those that share a label with their runs; return the axes."""
+        curves = self.curves
+        runs = curves.drop_duplicates("run").set_index("run")["label"]
+        apart = dict(zip(runs.index, labels_apart([*runs], [*runs.index]), strict=True))
+        return draw_curves(curves.assign(label=curves["run"].map(apart)), ax)
 
     @property
     def best(self) -> str:

@@ -148,6 +148,8 @@ def test_a_sweep_marks_the_best_and_keeps_what_failed(monkeypatch: pytest.Monkey
     runs = omtl.sweep(few, "seed=0,1", algorithm=["pm", "stl"], **SMALL)
     assert runs.frame["algorithm"].tolist() == ["pm", "pm", "stl", "stl"]
     assert runs.frame["failed"].notna().tolist() == [False, False, True, True]
+    labels = [line.get_label() for line in runs.plot().lines]
+    assert labels == ["PM, Synthetic (0)", "PM, Synthetic (1)"]
     assert runs.best in ("0", "1")
     assert repr(runs).count("best") == 1
     monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal's colours belong to no text
