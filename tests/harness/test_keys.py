@@ -124,7 +124,7 @@ def test_hashes_of_files_and_code_of_data_are_in_the_key(monkeypatch: pytest.Mon
     assert isinstance(done, engine.Failure)
     assert "different code or data" in done.reason
     monkeypatch.undo()
-    honest = code.installed_version
+    honest = code_version
     data = modules_in(base.identity)["data"]
     monkeypatch.setattr(
         "omtl.experiment.unit.code_version", lambda name: honest(name) + "!" * (name == data)
