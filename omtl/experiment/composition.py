@@ -129,6 +129,11 @@ def as_typed(override: Override) -> str:
     return re.sub(r"^algorithm\.(grid|fixed)\.", "algorithm.", override.key_or_group)
 
 
+def as_written(override: Override) -> str:
+    """Return the words of an override without the ``+`` that `spelt_out` puts before them."""
+    return str(override.input_line).lstrip("+")
+
+
 def sets_value(override: Override) -> bool:
     """Whether an override sets a value of a config, and does not choose one or delete anything."""
     key = override.key_or_group
@@ -150,7 +155,7 @@ def readings_of(overrides: Sequence[Override]) -> dict[str, Reading]:
     for override in typed:
         if override.is_sweep_override():
             raise UserError(
-                f"{override.input_line} sweeps an answer; write each reading in a file of "
+                f"{as_written(override)} sweeps an answer; write each reading in a file of "
                 "reading/, and sweep by reading=A,B"
             )
     lines = [str(override.input_line) for override in typed]
@@ -263,7 +268,7 @@ def note_on_networks(
     alone = [spec.label for spec in learners if not spec.networked]
     if not typed or not alone:
         return ""
-    words = " ".join(str(one.input_line).lstrip("+") for one in typed)
+    words = " ".join(map(as_written, typed))
     note = f"{', '.join(alone)}: no learner on a network, so {words} changes nothing"
     if len(alone) == len(learners) and any(one.is_sweep_override() for one in typed):
         raise UserError(f"{note}; leave network out")
@@ -357,7 +362,9 @@ def composed(overrides: Sequence[str]) -> ComposedRun:
     found, run = parsed(spelt_out(overrides))
     sweep = next((override for override in found if override.is_sweep_override()), None)
     if sweep is not None:
-        raise UserError(f"{sweep.input_line} is a sweep; name one value, or sweep with omtl run -m")
+        raise UserError(
+            f"{as_written(sweep)} is a sweep; name one value, or sweep with omtl run -m"
+        )
     return run
 
 
