@@ -138,7 +138,7 @@ def what_it_does(module: ModuleType) -> str:
     return about[0].lower() + about[1:].removesuffix(".")
 
 
-def examples_of(module: ModuleType) -> list[str]:
+def examples_in(module: ModuleType) -> list[str]:
     """Return the command lines in the section *Examples* of a command's docstring."""
     return str(module.__doc__).partition("--------\n")[2].splitlines()
 
@@ -173,7 +173,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         if not hasattr(module, "run"):
             _add_commands(command, module)
             continue
-        command.epilog = "\n  ".join(["examples:", *examples_of(module)])
+        command.epilog = "\n  ".join(["examples:", *examples_in(module)])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         described = descriptions_in(str(module.run.__doc__))
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):

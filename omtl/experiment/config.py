@@ -9,7 +9,7 @@ from typing import Any
 
 from omtl.experiment.schema import choose, read_yaml
 from omtl.util.errors import UserError
-from omtl.util.providers import OURS, provider_of, providers
+from omtl.util.providers import provider_of, providers
 
 
 def option_files(group: str) -> dict[str, Path]:
@@ -68,10 +68,7 @@ def paper_folders() -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for each in providers():
-        home = each.experiments
-        if each != OURS and home.resolve() == OURS.experiments.resolve():
-            continue  # a user's own folder may be the checkout
-        for path in sorted(home.glob("*/")):
+        for path in sorted(each.experiments.glob("*/")):
             if path.name in found:
                 raise UserError(f"{path}: there is a paper {path.name!r} already; rename yours")
             found[path.name] = path

@@ -236,8 +236,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
     if get_origin(kind) is Annotated:
         plain, within = more
         found = typed(plain, value, where, key)
-        if not within.fits(found):
-            raise UserError(f"{where}: {key}={value!r} must be {within.words}")
+        refuse_unfit(f"{where}: {key}", value, within)
         return found
     if is_dataclass(kind):
         return kind.read(value) if hasattr(kind, "read") else typed_mapping(kind, value, where)

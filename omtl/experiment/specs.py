@@ -105,26 +105,21 @@ class Spec:
 
 
 def _checked(spec: Any, path: Path) -> Any:
-    """Return an option, after checking its names."""
-    refuse_wrong_names(spec.group, vars(spec), path)
-    return spec
-
-
-def refuse_wrong_names(group: str, content: Mapping[str, Any], path: Path) -> None:
-    """Refuse an option that is called otherwise than its file, or whose module is another's.
+    """Return an option that is called as its file, and whose module is no other's.
 
     Raises
     ------
     UserError
         If its name, the paper of a reading, or the module of a data set is wrong.
     """
-    refuse_other_name(path, "name", content.get("name"), path.stem)
-    if content.get("paper") and path.parent.name != group:
-        refuse_other_name(path, "paper", content["paper"], path.parent.name)
-    if group == DataSetSpec.group and not path.is_relative_to(CONF):
-        module = content.get("module") or path.stem
+    refuse_other_name(path, "name", spec.name, path.stem)
+    if path.parent.name != spec.group and (paper := getattr(spec, "paper", None)):
+        refuse_other_name(path, "paper", paper, path.parent.name)
+    if isinstance(spec, DataSetSpec) and not path.is_relative_to(CONF):
+        module = spec.loaded_by
         if added_module(module) is not None and module in data_set_names():
             raise UserError(f"{path}: there is another module {module!r}; rename {module}.py")
+    return spec
 
 
 def _put(values: Mapping[str, Any], path: list[str], value: Any) -> Any:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -195,15 +195,6 @@ CONDITIONAL = (
 )
 
 
-class Names(NamedTuple):
-    """The names of the configs that an experiment is composed of."""
-
-    algorithm: str
-    dataset: str
-    protocol: str
-    network: str | None = None
-
-
 @dataclass(frozen=True)
 class Experiment:
     """An algorithm on a data set under a reading: the specifications of the groups.
@@ -222,28 +213,31 @@ class Experiment:
 
     @staticmethod
     def compose(
-        names: Names, reading: Reading, patch: Mapping[str, Any] | None = None
+        reading: Reading,
+        algorithm: str,
+        dataset: str,
+        protocol: str,
+        network: str | None = None,
+        patch: Mapping[str, Any] | None = None,
     ) -> Experiment:
         """Load the configs by name, and apply a table's own values and a reading's answers.
 
-        Synthetic data are drawn once, and as many repeats are played as in the paper.
+        Synthetic data are drawn once, and as many repeats are played as in the paper. A learner
+        that is on no network has none, whatever is named.
 
         Raises
         ------
         UserError
             On an unknown name or answer.
         """
-        algorithm = AlgorithmSpec.named(names.algorithm)
-        network = None
-        if algorithm.networked:
-            if names.network is None:
-                raise UserError(f"algorithm {names.algorithm} learns on a network; name one")
-            network = NetworkSpec.named(names.network)
+        learner = AlgorithmSpec.named(algorithm)
+        if learner.networked and not network:
+            raise UserError(f"algorithm {algorithm} learns on a network; name one")
         experiment = Experiment(
-            algorithm,
-            DataSetSpec.named(names.dataset),
-            ProtocolSpec.named(names.protocol),
-            network,
+            learner,
+            DataSetSpec.named(dataset),
+            ProtocolSpec.named(protocol),
+            NetworkSpec.named(network) if learner.networked and network else None,
         )
         return experiment.patched(patch or {}).patched(reading.patch)
 

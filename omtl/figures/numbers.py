@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import FigureDescription, Panel, describe, pub
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
 from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Experiment, Names, Unit
+from omtl.experiment.unit import Experiment, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
@@ -144,9 +144,9 @@ def plan_figure(name: str, request: Request) -> MeasuredFigure:
                 panel,
                 line,
                 Experiment.compose(
-                    Names(line.algorithm, panel.dataset, protocol, line.network or None),
                     read,
-                    {**patch, **smaller},
+                    *(line.algorithm, panel.dataset, protocol, line.network),
+                    patch={**patch, **smaller},
                 ),
                 column,
                 printed.get((column or panel.published, line.published, ALL_TASKS, metric)),

@@ -19,7 +19,7 @@ from omtl.experiment.descriptions import Row, TableDescription, describe, publis
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, did_you_mean
 from omtl.experiment.specs import SearchSpec, SelectionSpec
-from omtl.experiment.unit import Experiment, Names
+from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables.request import Request
 from omtl.tables.verdict import OURS, QUANTITIES, TIMING
@@ -93,8 +93,8 @@ def planned(
 
     @cache  # tasks and metrics share their experiment
     def experiment(algorithm: str, network: str, place: str) -> Experiment:
-        names = Names(algorithm, columns[place].dataset, of.protocol, network or None)
-        composed = Experiment.compose(names, read[place], columns[place].patch)
+        names = algorithm, columns[place].dataset, of.protocol, network
+        composed = Experiment.compose(read[place], *names, columns[place].patch)
         return composed.with_plays(plays)
 
     @cache

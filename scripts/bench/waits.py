@@ -20,7 +20,7 @@ from omtl.compute import engine
 from omtl.compute.store import Store
 from omtl.experiment.readings import NO_READING
 from omtl.experiment.specs import ParallelSpec
-from omtl.experiment.unit import Experiment, Names, Unit
+from omtl.experiment.unit import Experiment, Unit
 from omtl.protocols.setting import Setting
 from omtl.util.paths import ROOT
 from scripts.bench.turns import Effort
@@ -94,7 +94,7 @@ WAITS = {"protocol.*.module": __name__, "protocol.*.seconds": SECONDS}
 
 def perceptrons(count: int, more: dict[str, Any] | None = None, **options: int) -> list[Unit]:
     """Return units of a random walk with these options, which differ in their repeat."""
-    experiment = Experiment.compose(Names("pm", "random_walk", "rounds"), NO_READING)
+    experiment = Experiment.compose(NO_READING, "pm", "random_walk", "rounds")
     patch = {f"dataset.*.options.{name}": value for name, value in options.items()}
     return experiment.patched(patch | (more or {})).repeats(0, count)
 

@@ -115,7 +115,7 @@ def test_a_folder_of_one_group_is_ones_own(
 def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
     """Each example is a command line that the parser takes."""
     module = import_module(f"omtl.commands.{name.replace(' ', '.')}")
-    examples = _main.examples_of(module)
+    examples = _main.examples_in(module)
     assert examples
     for example in examples:
         words = shlex.split(example.removeprefix("omtl "))

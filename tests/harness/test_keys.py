@@ -19,7 +19,7 @@ from omtl.compute import batches, engine
 from omtl.experiment.playing import protocol_module
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import DataSetSpec
-from omtl.experiment.unit import Experiment, Names, Unit, modules_in
+from omtl.experiment.unit import Experiment, Unit, modules_in
 from omtl.util import code, user_folder
 from omtl.util.code import UNHASHED, _code_of, code_of, code_version, imported
 
@@ -37,9 +37,8 @@ for path in sys.argv[1:]:
 
 
 def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
-    experiment = Experiment.compose(
-        Names(algorithm, "random_walk", protocol), Reading.of(paper, "as_written")
-    )
+    reading = Reading.of(paper, "as_written")
+    experiment = Experiment.compose(reading, algorithm, "random_walk", protocol)
     return with_options(experiment, n_tasks=3, n_examples=240, n_features=5).unit(0, 0)
 
 

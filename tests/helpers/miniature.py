@@ -10,8 +10,8 @@ from omtl.data.streams import Classes, Tasks
 from omtl.experiment.config import load_option
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import SERIAL as SERIAL
-from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
-from omtl.experiment.unit import Experiment, Names
+from omtl.experiment.specs import SelectionSpec
+from omtl.experiment.unit import Experiment
 from omtl.protocols.setting import Setting
 from omtl.util.seeds import generator
 
@@ -45,9 +45,8 @@ def with_grid(experiment: Experiment, **grid: list[Any]) -> Experiment:
 def small(algorithm: str, network: str | None = "ring", **answers: str) -> Experiment:
     """Return an algorithm on a small random walk."""
     reading = Reading(name="test", paper="dom", answers=answers)
-    networked = AlgorithmSpec.named(algorithm).networked
-    names = Names(algorithm, "random_walk", "rounds", network if networked else None)
-    return with_options(Experiment.compose(names, reading), **SMALL_WALK)
+    names = algorithm, "random_walk", "rounds", network
+    return with_options(Experiment.compose(reading, *names), **SMALL_WALK)
 
 
 def a_setting(
