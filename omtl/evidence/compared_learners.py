@@ -71,20 +71,40 @@ def default_selection(metric: str) -> str:
     return "cv5" if metric == "auc" else "progressive"
 
 
-def check_metric(rule: SelectionSpec, metric: Metric) -> None:
-    """Refuse a rule that chooses by another measure than the metric.
+def measured_by(protocol: ProtocolSpec) -> list[str] | None:
+    """Return the metrics that a protocol measures; None for one that declares no arrays."""
+    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
+    if arrays is None:  # an extension's
+        return None
+    return [name for name, metric in METRICS.items() if {*metric.needs} <= arrays.keys()]
+
+
+def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> None:
+    """Refuse a rule that chooses by another measure than the metric, and what does not measure it.
 
     Raises
     ------
     UserError
-        If one is by mistakes and the other by the area under the curve.
+        If one is by mistakes and the other by the area under the curve; or with the protocols for
+        such data that measure it, or else with what this one measures.
     """
-    by, for_auc = rule.most or rule.least, metric.name == "auc"
+    by, for_auc = rule.most or rule.least, metric == "auc"
     if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
         raise UserError(
-            f"selection {rule.name} chooses by {by}, not for {metric.name}; use selection="
+            f"selection {rule.name} chooses by {by}, not for {metric}; use selection="
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
         )
+    measured = measured_by(protocol)
+    if measured is None or metric in measured:
+        return
+    known = {name: measured_by(ProtocolSpec.named(name)) or [] for name in options("protocol")}
+    others = [
+        f"protocol={name}"
+        for name, of in known.items()
+        if metric in of and ("absolute_error" in of) == ("absolute_error" in measured)
+    ]
+    hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
+    raise UserError(f"protocol {protocol.name} does not measure {metric}; {hint}")
 
 
 def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> AlgorithmSpec:
@@ -135,7 +155,7 @@ def play_learners(
         learner, the learner itself cannot be played, or the protocol does not measure the metric.
     """
     by = METRICS[metric]
-    check_metric(composed.selection, by)
+    check_metric(composed.selection, composed.experiment.protocol, metric)
     reading = composed.reading.for_dataset(composed.dataset.name)
     mine = composed.algorithm
     specs = {mine.name: mine}
@@ -180,29 +200,10 @@ def learner_label(experiment: Experiment) -> str:
     return experiment.algorithm.label + network
 
 
-def advice_on_metric(result: Result, protocol: ProtocolSpec, metric: Metric) -> str:
-    """Return that a protocol does not measure a metric, with those for such data that do."""
-    has_targets = "absolute" in result.arrays
-    kept = {
-        one.name: SCHEMAS.get(one.module.removeprefix("omtl.protocols."), {}).keys()
-        for one in map(ProtocolSpec.named, options("protocol"))
-    }
-    others = [
-        f"protocol={name}"
-        for name, arrays in kept.items()
-        if {*metric.needs} <= arrays and has_targets == ("absolute" in arrays)
-    ]
-    measured = [one.name for one in METRICS.values() if {*one.needs} <= result.arrays.keys()]
-    hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
-    return f"protocol {protocol.name} does not measure {metric.name}; {hint}"
-
-
 def _numbers(
     experiment: Experiment, results: list[Result], rule: SelectionSpec, metric: Metric
 ) -> dict[str, Any]:
     """Return the numbers of a learner, or why it has none."""
-    if not set(metric.needs) <= results[0].arrays.keys():
-        raise UserError(advice_on_metric(results[0], experiment.protocol, metric))
     chosen = choose_points(results, experiment.points, rule, experiment.drawn)
     values = numbers_at(results, chosen, metric.name, rule)
     if lost := sum(diverged_in(results, chosen)):

@@ -14,13 +14,12 @@ import pandas as pd
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
-from omtl.evidence.compared_learners import curves_of, seen_by_all
+from omtl.evidence.compared_learners import curves_of, measured_by, seen_by_all
 from omtl.experiment.composition import ComposedRun, as_typed, overrides_in
 from omtl.experiment.schema import choose
 from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
-from omtl.protocols.record_schema import SCHEMAS
 from omtl.tables.layout import with_spread
 from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError
@@ -72,10 +71,8 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         choose("metric", str(wanted), list(METRICS))
     protocol = experiment.protocol
     metrics = {name: metric for name, metric in METRICS.items() if not metric.timing}
-    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
-    if arrays is not None:  # which an extension's protocol does not declare
-        measured = [name for name, metric in metrics.items() if {*metric.needs} <= arrays.keys()]
-        refuse_unmeasured(protocol.name, measured, wanted)
+    if (measured := measured_by(protocol)) is not None:
+        refuse_unmeasured(protocol.name, [one for one in measured if one in metrics], wanted)
     store = Store.default()
     units = experiment.repeats(composed.seed, composed.repeats)
     outcome = run_units(units, store, composed.parallel)

@@ -75,6 +75,14 @@ def test_a_metric_has_its_own_selection() -> None:
     assert [default_selection(name) for name in ("error", "auc")] == ["progressive", "cv5"]
 
 
+def test_a_metric_that_is_not_measured_is_refused_before_anything_is_played(store: Store) -> None:
+    """With the protocols that measure it."""
+    run = config_of("algorithm=pa", "selection=cv5")
+    with pytest.raises(UserError, match=r"rounds does not measure auc; use .*protocol=heldout"):
+        play_learners(run, ["pm"], store, "auc")
+    assert not store.keys()
+
+
 def test_learners_of_one_label_are_told_apart(store: Store) -> None:
     """By the names of their configs; of one name there can be only one."""
     theirs = replace(AlgorithmSpec.named("pm"), label="PA")
