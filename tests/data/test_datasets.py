@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event, Semaphore
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,11 +18,10 @@ import omtl
 from data_fetchers import landmine, mhc, options_of, sentiment
 from data_fetchers.fetch import DataMissing
 from omtl.commands._main import main
-from omtl.data.preparation import PreparedData
 from omtl.datasets import load, names
 from omtl.experiment import playing
 from omtl.experiment.config import options
-from omtl.experiment.playing import check_options, compute, load_prepared
+from omtl.experiment.playing import check_options, compute
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.errors import UserError
@@ -90,30 +86,6 @@ def test_what_there_is_room_for_is_loaded_once(
     held = [one.result().nbytes for one in playing._LOADED.values()]
     assert sum(held) <= max(1.0, room) * size
     assert len(loaded) == n_loads
-
-
-def test_a_thread_waits_only_for_the_data_that_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others are loaded and found meanwhile."""
-    slow, quick = map(DataSetSpec.named, ("random_walk", "biased_tasks"))
-    may_end, honest, begun = Event(), playing._prepared, Semaphore(0)
-
-    def prepared(dataset: DataSetSpec, *asked: Any) -> PreparedData:
-        begun.release()
-        assert dataset is not slow or may_end.wait(60.0)
-        return honest(dataset, *asked)
-
-    monkeypatch.setattr(playing, "_LOADED", {})
-    monkeypatch.setattr(playing, "_prepared", prepared)
-    with ThreadPoolExecutor() as threads:
-        both = [threads.submit(load_prepared, slow, 0, 0) for _ in range(2)]
-        begun.acquire()
-        assert load_prepared(quick, 0, 0).tasks.names
-        assert not any(one.done() for one in both)
-        may_end.set()
-        first, second = (one.result() for one in both)
-    assert first is second
-    assert begun.acquire()
-    assert not begun.acquire(blocking=False), "each is loaded once"
 
 
 def test_a_data_set_that_was_missing_is_tried_again_in_the_next_run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from omtl.data.scaling import SCALES, new_scale
 from omtl.datasets import from_arrays
 from omtl.experiment.playing import compute, setting_of
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec
-from omtl.experiment.unit import Experiment, Unit
+from omtl.experiment.unit import Experiment
 from omtl.protocols.heldout import split_parts
 from omtl.sklearn import OnlineScaler, PassiveAggressive
 
@@ -89,19 +88,13 @@ def test_a_pipeline_plays_what_an_experiment_plays(kind: str) -> None:
     np.testing.assert_array_equal(compute(unit).arrays["mistakes"][0], wrong)
 
 
-def setting_in(protocol: str, algorithm: str = "pa", **changed: Any) -> Callable[[str], Unit]:
-    """Return a function from a normalisation to a unit of the data."""
-    spec = ProtocolSpec.named(protocol).patched(
-        {f"protocol.*.{name}": value for name, value in changed.items()}
-    )
-    learner = AlgorithmSpec.named(algorithm)
-    return lambda normalise: Experiment(learner, data(normalise=normalise).spec, spec).unit(0, 0)
-
-
 def test_held_out_examples_are_scaled_by_the_training_examples() -> None:
     """Each as if it came next."""
-    unit_of = setting_in("heldout", n_train=30, folds=0)
-    (plain,), (scaled,) = (split_parts(setting_of(unit_of(one))) for one in ("none", "standard"))
+    changed = {"protocol.*.n_train": 30, "protocol.*.folds": 0}
+    pa, protocol = AlgorithmSpec.named("pa"), ProtocolSpec.named("heldout").patched(changed)
+    sets = [data(normalise=one).spec for one in ("none", "standard")]
+    units = [Experiment(pa, one, protocol).unit(0, 0) for one in sets]
+    (plain,), (scaled,) = (split_parts(setting_of(unit)) for unit in units)
     scale, order = new_scale("standard"), plain.stream.example
     learnt = scale.follow(plain.examples.rows.X[order])
     np.testing.assert_array_equal(scaled.examples.rows.X[scaled.stream.example], learnt)

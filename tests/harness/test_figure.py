@@ -77,26 +77,25 @@ def test_a_learner_has_its_colour_in_every_order() -> None:
 
 @pytest.mark.usefixtures("golden")
 def test_end_to_end(store: Store, tmp_path: Path) -> None:
-    """All files are written; a second drawing from the store has the same bytes."""
-    paths = made("learning", tmp_path / "one", store)
-    assert [path.name for path in paths] == [f"tiny.as_written.{e}" for e in ("svg", "csv")]
-    again = made("learning", tmp_path / "two", store)
-    for one, two in zip(paths, again, strict=True):
-        assert one.read_bytes() == two.read_bytes()
-    assert b"<dc:date>" not in paths[0].read_bytes()
-    assert b"cumulative error rate (%)</text>" in paths[0].read_bytes()
-    assert not list((tmp_path / "one").glob(".writing-*"))
+    """All files are written; a second drawing from the store has the same bytes.
 
-
-@pytest.mark.usefixtures("golden")
-def test_the_claims_of_another_rule_go_to_a_file_of_their_own(store: Store, tmp_path: Path) -> None:
-    """They replaced those of the figure's own rule."""
-    for rule, name in ((None, "tiny.claims.csv"), ("oracle_worst", "tiny.oracle_worst.claims.csv")):
+    The claims of another rule go to a file of their own, as does all else.
+    """
+    contents = []
+    for rule in (None, None, "oracle_worst"):
         asked = Request(READING, 2, selection=rule, parallel=SERIAL, store=store)
         drawn = drawn_figure("learning", asked)
         rows = [{"claim": "c", "reading": READING, "outcome": "holds"}]
         drawn.__dict__["claims"] = pd.DataFrame(rows)
-        assert tmp_path / name in drawn.write(tmp_path)
+        written = {path.name: path.read_bytes() for path in drawn.write(tmp_path / str(rule))}
+        contents.append(written)
+    first, again, other = contents
+    assert {*first} == {"tiny.as_written.svg", "tiny.as_written.csv", "tiny.claims.csv"}
+    assert again == first
+    assert b"<dc:date>" not in first["tiny.as_written.svg"]
+    assert b"cumulative error rate (%)</text>" in first["tiny.as_written.svg"]
+    assert not list(tmp_path.glob("*/.writing-*"))
+    assert "tiny.oracle_worst.claims.csv" in other
 
 
 @pytest.mark.usefixtures("golden")

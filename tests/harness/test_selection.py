@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from miniature import a_rule, small, with_grid
 
-from omtl.experiment.selection import select
+from omtl.experiment.selection import as_played, path, select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.tables.scoring import choose_points, combined, numbers_at
@@ -35,6 +35,7 @@ def result_of(**arrays: Any) -> Result:
 
 NAN = float("nan")
 OTHER = {"mistakes": [[1, 1], [5, 5], [4, 4]], "checkpoint_mistakes": [[3, 2], [2, 10], [1, 8]]}
+PROGRESSIVE = SelectionSpec.named("progressive")
 PREFIX, FOLDS = a_rule("prefix", fraction=0.1), a_rule("cross_validation")
 FOLDED = [{"validation": [0.2, 0.9, 0.1]}, {"validation": [0.6, 0.1, 0.2]}]
 UNKNOWN = [{"validation": [NAN, 0.5, 0.7]}] * 2
@@ -62,6 +63,7 @@ UNKNOWN = [{"validation": [NAN, 0.5, 0.7]}] * 2
             [{"seen": [2, 20], "checkpoint_absolute": [[3, 1], [2, 3], [1, 2]]}],
             [2],
         ),
+        (PROGRESSIVE, [{}, OTHER], [0, 2]),  # in its last stretch
         (a_rule("fixed", point={"eta": 3}), [{}, {}], [2, 2]),
         (FOLDS, FOLDED, [1, 0]),
         (FOLDS, [FOLDED[0] | {"diverged": [0, 1, 0]}], [0]),
@@ -74,6 +76,32 @@ def test_a_rule_chooses(rule: SelectionSpec, repeats: list[dict], chosen: list[i
     """By the numbers that it looks at: of all repeats, of a part, of some tasks, of the worst."""
     results = [result_of(**arrays) for arrays in repeats]
     assert select(results, [{"eta": 1}, {"eta": 2}, {"eta": 3}], rule).tolist() == chosen
+
+
+def test_a_progressive_number_is_the_sum_over_the_stretches() -> None:
+    """Of the middle point at first, then of the one that is best so far."""
+    result = result_of()
+    chosen = select([result], [{}] * 3, PROGRESSIVE)
+
+    def number(metric: str, task: str = "all") -> float:
+        return float(numbers_at([result], chosen, metric, PROGRESSIVE, task)[0])
+
+    assert number("mistakes") == 2 + (8 - 1)
+    assert [number("mistakes", f"task{k}") for k in (1, 2)] == [2 + (2 - 0), 0 + (6 - 1)]
+    assert number("error") == number("ace") == 45.0
+    of_all = {name: a for name, a in result.arrays.items() if not name.endswith("by_task")}
+    together = [replace(result, arrays=of_all)]  # as if of a single task
+    assert numbers_at(together, chosen, "error", PROGRESSIVE).tolist() == [45.0]
+    played = as_played(result, 0, PROGRESSIVE)
+    assert played.arrays["checkpoint_mistakes"][0].tolist() == [2, 9]
+
+
+def test_a_progressive_choice_leaves_a_point_that_diverges() -> None:
+    """An error of NaN is never the smallest, and is infinite where the path met it."""
+    absolute = np.array([[1.0, NAN, NAN], [2.0, 3.0, 5.0]])
+    arrays = {"checkpoint_absolute": absolute, "diverged": np.zeros(2), "seen": np.arange(3)}
+    result = Result(arrays, {})
+    assert path(result, SelectionSpec.named("progressive_absolute")).tolist() == [1, 0, 1]
 
 
 def test_each_draw_has_hyper_parameters_of_its_own() -> None:

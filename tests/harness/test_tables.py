@@ -5,75 +5,41 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from miniature import SERIAL, small
-from small_tables import BASELINES, filled_store, small_table
+from small_tables import be_dom_table1, small_table
 
 from omtl.api import tables
 from omtl.api.comparisons import Comparison, panel_letters
 from omtl.compute.engine import Failure
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import judge_learners
-from omtl.evidence.ranks import rank
-from omtl.experiment.descriptions import describe
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables import published_results
-from omtl.tables.cells import as_rows, planned
-from omtl.tables.layout import counts
+from omtl.tables.cells import planned
 from omtl.tables.play import play_cells
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored
-from omtl.tables.verdict import OURS
 from omtl.util.host import host
 
-
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """Return the small table with our numbers of two repeats."""
-    table = small_table(2)
-    return scored(table, filled_store(table, tmp_path_factory.mktemp("store")))
-
-
-def test_ours_are_never_compared(cells: pd.DataFrame) -> None:
-    """They are written under their own verdict, and in no count, rank or delta."""
-    ours = cells[cells["kind"] == OURS]
-    assert len(ours) == len(BASELINES)
-    assert set(ours["verdict"]) == {OURS}
-    assert counts(cells) == counts(cells[cells["kind"] != OURS])
-    rows = as_rows(ours)
-    assert not rows[["published_mean", "published_std", "delta"]].any(axis=None)
-    assert (rows["ours_mean"] != "").all()
-    ranking = rank(pd.concat([cells, cells.assign(dataset="Other")]), "error")
-    assert ranking is not None
-    assert not set(ranking.ranks) & set(ours["algorithm"])
+FEW = ["PM", "PA"]
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let DOM's table be two learners, each with its errors and its seconds; write to a folder."""
-    cells = small_table(repeats=2)
-    cells = cells[cells["algorithm"].isin(["PM", "PA"])]
+    cells = small_table(2, rows=FEW)
     timed = [one.of_one_draw().patched({"protocol.*.timed": 1}) for one in cells["experiment"]]
     errors = cells.assign(experiment=timed)
     both = pd.concat([errors, errors.assign(metric="seconds", kind="timing")]).sort_index(
         kind="stable", ignore_index=True
     )
-    description = replace(describe("table", "dom-table1"), repeats=2)
-    monkeypatch.setattr(
-        tables, "planned", lambda _name, request: both.assign(reading=request.reading)
-    )
-
-    def described(kind: str, name: str) -> Any:
-        return description if name == "dom-table1" else describe(kind, name)
-
-    for place in ("omtl.experiment.descriptions.describe", "omtl.tables.cells.describe"):
-        monkeypatch.setattr(place, described)
+    be_dom_table1(lambda _: both, 2, [tables], monkeypatch)
     results = tmp_path / "results"
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", results)
     monkeypatch.setattr(published_results, "results_to_read", lambda: results)
@@ -186,20 +152,20 @@ def test_by_the_command_line(tmp_path: Path, told, monkeypatch: pytest.MonkeyPat
 
 def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) -> None:
     """Until then they are missing, with the reason; the others have their numbers."""
-    table = small_table(2)
+    table = small_table(2, rows=FEW)
     table.loc[0, "too_slow"] = "it takes a day"
     request = Request(store=Store(tmp_path), parallel=SERIAL)
     play_cells(table, request)
     cells = scored(table, request.store)
     assert cells.loc[0, ["verdict", "why"]].tolist() == ["missing", "it takes a day"]
-    assert cells["n_repeats"].tolist() == [0] + [2] * (len(cells) - 1)
+    assert cells["n_repeats"].tolist() == [0, 2]
     play_cells(table, replace(request, slow=True))
     assert set(scored(table, request.store)["n_repeats"]) == {2}
 
 
 def test_all_learners_see_the_same_repeats() -> None:
     """The data, the shuffle and the nodes do not depend on the learner."""
-    results = [compute(small(name).unit(0, 1)) for name in ("pm", "coml", "dom1", "dom2")]
+    results = [compute(small(name).unit(0, 1)) for name in ("pm", "pa", "dom2")]
     assert len({r.facts["data_sha256"] for r in results}) == 1
     # DOM-II with α = 1 and DST are one algorithm: equal mistakes prove equal streams and nodes.
     dst = compute(small("dst").unit(0, 1)).arrays["mistakes"]

@@ -41,8 +41,7 @@ DOM = ["dom-table1"]
 
 def two_rows(selection: str | None = None, one_draw: bool = True) -> pd.DataFrame:
     """Return the cells of two learners that have grids of 8 points, in three repeats."""
-    cells = small_table(3, selection)
-    cells = cells[cells["algorithm"].isin(["NS (Full)", "NS (Grid)"])]
+    cells = small_table(3, selection, ["NS (Full)", "NS (Grid)"])
     if not one_draw:
         return cells
     return with_columns(cells, [{"experiment": one.of_one_draw()} for one in cells["experiment"]])

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from miniature import AS_WRITTEN, SERIAL, SMALL_WALK, a_rule, small, with_grid, with_options
 
 from omtl.compute import engine
 from omtl.compute.store import Store
+from omtl.experiment import descriptions
+from omtl.experiment.descriptions import describe
+from omtl.experiment.readings import Reading
 from omtl.experiment.specs import ParallelSpec, Rung, SearchSpec
+from omtl.tables import cells
 from omtl.tables.cells import planned
 from omtl.tables.play import units_of
 from omtl.tables.request import Request
@@ -21,10 +29,37 @@ BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_poole
 """Our baselines, which every table of classification has."""
 
 
-def small_table(repeats: int = 2, selection: str | None = None) -> pd.DataFrame:
-    """Return the synthetic column of DOM's table on a small random walk."""
+def small_table(
+    repeats: int = 2, selection: str | None = None, rows: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return the synthetic column of DOM's table on a small random walk: some rows, or all."""
     request = Request("as_written", repeats, selection=selection)
-    return on_small_walk(planned("dom-table1", request, AS_WRITTEN))
+    table = on_small_walk(planned("dom-table1", request, AS_WRITTEN))
+    return table[table["algorithm"].isin(rows)].reset_index(drop=True) if rows else table
+
+
+def be_dom_table1(
+    small: Callable[[Request], pd.DataFrame],
+    repeats: int,
+    modules: Sequence[ModuleType],
+    patch: pytest.MonkeyPatch,
+) -> None:
+    """Let cells of a request be those of DOM's table, of some repeats, for some modules."""
+    description = replace(describe("table", "dom-table1"), repeats=repeats)
+
+    def planned(_name: str, request: Request, reading: Reading | None = None) -> pd.DataFrame:
+        table = small(replace(request, repeats=request.n_repeats(description)))
+        return table.assign(reading=reading.name if reading else request.reading)
+
+    def described(kind: str, name: str) -> Any:
+        return description if name == "dom-table1" else describe(kind, name)
+
+    for module in modules:
+        if hasattr(module, "planned"):
+            patch.setattr(module, "planned", planned)
+    for module in (descriptions, cells, *modules):
+        if hasattr(module, "describe"):
+            patch.setattr(module, "describe", described)
 
 
 def on_small_walk(cells: pd.DataFrame) -> pd.DataFrame:
