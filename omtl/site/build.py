@@ -8,7 +8,7 @@ import shutil
 from importlib.metadata import version
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -40,13 +40,8 @@ SEARCHED = 10_000
 """How many characters of a page the search knows."""
 
 
-class Page(NamedTuple):
-    """A page: its name and title, its template, and what that shows."""
-
-    name: str
-    title: str
-    template: str
-    shows: dict[str, Any]
+Page = tuple[str, str, str, dict[str, Any]]
+"""A page's name and title, its template, and what that shows."""
 
 
 def environment() -> Environment:
@@ -99,7 +94,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
         return f"{blob}/{path}" if repository else ""
 
-    names = {page.name for page in shown}
+    names = {name for name, *_ in shown}
 
     def linked(name: str) -> Markup | str:
         """Return the name of a table or figure, as a link if there are results of it."""
@@ -112,7 +107,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         "version": version("omtl"),
         "commit": at,
         "documentation": documentation,
-        "menu": [page for page in shown if page.template == f"{page.name}.html"],
+        "menu": {name: title for name, title, file, _ in shown if file == f"{name}.html"},
         "source_of": source_of,
         "offer": offer,
     }
@@ -187,9 +182,9 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
         data["board"] = ranked["battles"]
     else:
         del of_menu["board"]
-    pages = [Page(name, title, f"{name}.html", of) for name, (title, of) in of_menu.items()]
+    pages: list[Page] = [(name, title, f"{name}.html", of) for name, (title, of) in of_menu.items()]
     pages += [
-        Page(f"{kind}-{one['id']}", one["name"], f"one_{kind}.html", {kind: one})
+        (f"{kind}-{one['id']}", one["name"], f"one_{kind}.html", {kind: one})
         for kind, members in each.items()
         for one in members
     ]

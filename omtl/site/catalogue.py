@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import data_fetchers
 from data_fetchers._catalogue import total_counts
@@ -147,10 +147,7 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
         "summary": plain(summary),
         "text": prose(rest),
         "licence": plain(licence).rstrip(".") or module.LICENCE,
-        "synthetic": getattr(module, "SYNTHETIC", False),
-        "citation": module.CITATION,
-        "files": module.FILES,
-        "n_bytes": sum(file.n_bytes for file in module.FILES),
+        "module": module,
         "folder": data_fetchers.folder_of(module),
         "does": plain(of_load[""]),
         "returns": prose(inspect.cleandoc("\n" + returns)) if returns else "",
@@ -165,14 +162,6 @@ def _data_set(name: str, sources: Sources) -> dict[str, Any]:
 OPEN, IN_PART, CLOSED = "open", "in part", "not open"
 
 Rows = list[dict[str, Any]]
-
-
-class Badge(NamedTuple):
-    """Whether one aspect of a paper is open, and why."""
-
-    what: str
-    state: str
-    why: str
 
 
 def papers(sources: Sources, tables: Rows, figures: Rows, claims: Rows) -> Rows:
@@ -214,8 +203,8 @@ def totals(tables: Rows) -> dict[str, Counter[str]]:
 
 def badges(
     paper: str, tables: Iterable[TableDescription], questions: Mapping[str, Any]
-) -> Iterator[Badge]:
-    """Yield how open a paper is, according to the project's own files.
+) -> Iterator[tuple[str, str, str]]:
+    """Yield which aspects of a paper are open, and why, according to the project's own files.
 
     Parameters
     ----------
@@ -226,7 +215,7 @@ def badges(
     """
     about = paper_file(paper, "paper.yaml")  # which a paper of one's own need not have
     program = read_yaml(about).get("program") if about.exists() else None
-    yield Badge("program", OPEN if program else CLOSED, program or "none was found")
+    yield "program", OPEN if program else CLOSED, program or "none was found"
     columns = {column.dataset: column.kind for table in tables for column in table.columns}
     real = [name for name in columns if not DataSetSpec.named(name).is_synthetic]
     lacking = sorted(name for name in real if columns[name] == "substitute")
@@ -234,13 +223,13 @@ def badges(
         state = IN_PART if len(lacking) < len(real) else CLOSED
         source = f"{plural(len(real), 'data set')} from public sources"
         why = f"substitutes for {', '.join(lacking)}" if lacking else source
-        yield Badge("data", state if lacking else OPEN, why)
+        yield "data", state if lacking else OPEN, why
     if len(columns) > len(real):
-        yield Badge("draw", CLOSED, "the authors' synthetic data are not public")
+        yield "draw", CLOSED, "the authors' synthetic data are not public"
     grids = [
         name
         for name, question in questions.items()
         if any(".grid" in key for patch in question.options.values() for key in patch)
     ]
     why = f"{plural(len(grids), 'open question')}: {', '.join(grids)}" if grids else "as printed"
-    yield Badge("grids", CLOSED if grids else OPEN, why)
+    yield "grids", CLOSED if grids else OPEN, why
