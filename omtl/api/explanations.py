@@ -12,8 +12,9 @@ import pandas as pd
 from omtl.experiment.descriptions import descriptions, known_id, known_name
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
-from omtl.experiment.unit import Result
 from omtl.tables.cells import (
+    Request,
+    RequestOptions,
     cell_names_in,
     description_of,
     each_cell,
@@ -21,11 +22,11 @@ from omtl.tables.cells import (
     place_of,
     places_in,
     planned,
+    request_for,
 )
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
-from omtl.tables.published_results import PublishedRun, source_of, stored_or_published
-from omtl.tables.request import Request, RequestOptions, request_for
+from omtl.tables.published_results import GROUPS, PublishedRun, source_of, stored_or_published
 from omtl.util.errors import UserError
 from omtl.util.screen import say
 from omtl.util.views import DisplayedResult, View
@@ -224,23 +225,16 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
     """Return what the units of a cell say of themselves, or the run that it is of."""
     experiment = cell.experiment
     units = experiment.repeats(cell.seed, cell.asked_repeats)
-    identity = units[0].identity
-    stored: list[Result] = []
-    hashes = [cell.data_sha256]
-    if run is None:
-        stored = request.store.stored(units)
-        hashes = sorted({result.facts["data_sha256"] for result in stored})
-    hosts: list[Any] = [] if run is None else [run.machine.get("host", {"cpu": run.meta["cpu"]})]
-    for result in stored:
-        host = result.facts.get("host", "not recorded: stored before hosts were recorded")
-        if host not in hosts:
-            hosts.append(host)
+    identity, specs = units[0].identity, {group: getattr(experiment, group) for group in GROUPS}
+    facts = [] if run else [result.facts for result in request.store.stored(units)]
+    hashes = [cell.data_sha256] if run else sorted({one["data_sha256"] for one in facts})
+    hosts: list[Any] = [run.machine.get("host", {"cpu": run.meta["cpu"]})] if run else []
+    for one in facts:
+        host = one.get("host", "not recorded: stored before hosts were recorded")
+        hosts += [] if host in hosts else [host]
     return {
         "config": {
-            "algorithm": experiment.algorithm.as_mapping(),
-            "dataset": experiment.dataset.as_mapping(),
-            "protocol": experiment.protocol.as_mapping(),
-            "network": experiment.network and experiment.network.as_mapping(),
+            **{group: spec and spec.as_mapping() for group, spec in specs.items()},
             "selection": cell.rule.as_mapping(),
         },
         "seeds": {
@@ -254,7 +248,7 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
             experiment.dataset.name: identity["code"]["data"],
             experiment.protocol.module: identity["code"]["protocol"],
         },
-        "seconds": round(sum(result.facts["seconds"] for result in stored), 3),
+        "seconds": round(sum(one["seconds"] for one in facts), 3),
         "made on": hosts,
         "units": {f"repeat {unit.repeat}": unit.key for unit in units},
     }

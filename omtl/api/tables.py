@@ -27,6 +27,9 @@ from omtl.experiment.descriptions import TableDescription, describe, diagnoses, 
 from omtl.experiment.readings import questions
 from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import (
+    AUTO,
+    Request,
+    RequestOptions,
     as_rows,
     cell_names_in,
     description_of,
@@ -36,21 +39,12 @@ from omtl.tables.cells import (
     long_repeats,
     only,
     planned,
+    request_for,
     with_numbers,
 )
-from omtl.tables.layout import (
-    STYLES,
-    TableLayout,
-    captioned_latex,
-    counts,
-    lay_out,
-    show,
-    with_texts,
-)
+from omtl.tables.layout import STYLES, TableLayout, captioned_latex, counts, lay_out, with_texts
 from omtl.tables.notes import notes, notes_on_sources, why_of
-from omtl.tables.play import play_cells, record, units_of
 from omtl.tables.published_results import (
-    PublishedRun,
     folder_for,
     runs_of,
     stem_of,
@@ -60,8 +54,7 @@ from omtl.tables.published_results import (
     write_rows,
     write_table,
 )
-from omtl.tables.request import AUTO, Request, RequestOptions, request_for
-from omtl.tables.scoring import play_until_settled, scored
+from omtl.tables.scoring import play_cells, play_until_settled, record, scored, units_of
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say
@@ -134,7 +127,15 @@ class Table(DisplayedResult):
     @property
     def notes(self) -> list[str]:
         """What to know about the numbers: why cells are off or missing, what claims came to."""
-        return [*self.layout.notes, *self._said_of_claims()]
+        said, n_repeats = in_sentences(self.claims), self.request.n_repeats(self.description)
+        undecided = int((self.claims["outcome"] == UNDECIDED).sum())
+        if undecided and n_repeats < self.description.repeats:
+            are = "claim is" if undecided == 1 else "claims are"
+            said.append(
+                f"{undecided} {are} undecided with {plural(n_repeats, 'repeat')}: "
+                f"the paper has {self.description.repeats}, and more may decide"
+            )
+        return [*self.layout.notes, *said]
 
     @property
     def is_broken(self) -> bool:
@@ -145,7 +146,10 @@ class Table(DisplayedResult):
     def summary(self) -> list[str]:
         """How many cells agree, how many claims hold, what to type next; of one cell, why."""
         if self.is_cell:
-            return self._verdict_on_cell()
+            (cell,) = each_cell(self.cells)
+            why = why_of(cell, self.description)  # a note says why it is missing
+            verdict = ": ".join(filter(None, [cell.verdict, why]))
+            return [] if cell.verdict == MISSING else [verdict]
         cells, claims = self.cells, self.claims
         tally = Counter(cells["verdict"][cells["kind"] != OURS])
         judged = sum(tally[verdict] for verdict in JUDGED)
@@ -168,24 +172,6 @@ class Table(DisplayedResult):
         more = plural(len(self.notes), "note")
         return [*lines, f"next: `{command}` says why; --full shows all {more}"]
 
-    def _verdict_on_cell(self) -> list[str]:
-        """Return the verdict on the only cell, and why; a note says why it is missing."""
-        (cell,) = each_cell(self.cells)
-        why = why_of(cell, self.description)
-        return [] if cell.verdict == MISSING else [": ".join(filter(None, [cell.verdict, why]))]
-
-    def _said_of_claims(self) -> list[str]:
-        """Return what came of each claim, and whether more repeats may decide more."""
-        said, n_repeats = in_sentences(self.claims), self.request.n_repeats(self.description)
-        undecided = int((self.claims["outcome"] == UNDECIDED).sum())
-        if undecided and n_repeats < self.description.repeats:
-            are = "claim is" if undecided == 1 else "claims are"
-            said.append(
-                f"{undecided} {are} undecided with {plural(n_repeats, 'repeat')}: "
-                f"the paper has {self.description.repeats}, and more may decide"
-            )
-        return said
-
     @property
     def cell_names(self) -> list[str]:
         """The names of the cells, for `explain`."""
@@ -197,7 +183,7 @@ class Table(DisplayedResult):
 
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
-        show(self.layout, Console())
+        self.layout.show(Console())
         for line in self.notes if full else [*notes_on_sources(self.cells), *self.summary]:
             say(line)
 
@@ -253,7 +239,7 @@ class Table(DisplayedResult):
         """Return the table as text."""
         file = io.StringIO()
         console = Console(file=file, width=WIDEST, force_terminal=False)
-        show(self.layout, console)
+        self.layout.show(console)
         return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
@@ -360,17 +346,15 @@ def judge_again(table: str) -> list[Path]:
     UserError
         If there is no such table.
     """
-    of = describe("table", known_table(table))
-    return [path for run in runs_of(RESULTS, of.id) for path in _judged_again(run, of)]
-
-
-def _judged_again(run: PublishedRun, of: TableDescription) -> list[Path]:
-    cells = with_results(planned(run.table, run.request), run)
-    findings = [  # which only the units have
-        line.removeprefix("- ")
-        for line in run.text("md").splitlines()
-        if any(f": {phrase}: " in line for phrase in of.findings.values())
-    ]
-    layout = lay_out(cells, notes(cells, findings))
-    as_it_was = run.meta | {"verdicts": counts(cells)}
-    return write_table(cells, layout, claims_of_cells(cells), run.folder, as_it_was)
+    of, paths = describe("table", known_table(table)), list[Path]()
+    for run in runs_of(RESULTS, of.id):
+        cells = with_results(planned(run.table, run.request), run)
+        findings = [  # which only the units have
+            line.removeprefix("- ")
+            for line in run.text("md").splitlines()
+            if any(f": {phrase}: " in line for phrase in of.findings.values())
+        ]
+        layout, claims = lay_out(cells, notes(cells, findings)), claims_of_cells(cells)
+        as_it_was = run.meta | {"verdicts": counts(cells)}
+        paths += write_table(cells, layout, claims, run.folder, as_it_was)
+    return paths

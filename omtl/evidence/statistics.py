@@ -9,25 +9,19 @@ import numpy as np
 import pandas as pd
 
 from omtl.evidence.claims import Numbers, decided_by, judge_claims
-from omtl.evidence.comparisons import (
-    beside,
-    bootstrap_interval,
-    correct_family,
-    p_of_ranks,
-)
+from omtl.evidence.comparisons import beside, bootstrap_interval, correct_family, p_of_ranks
 from omtl.evidence.ranks import Ranking, rank_rows, rankings, write_diagrams
 from omtl.experiment.descriptions import TableDescription, describe, descriptions
 from omtl.experiment.readings import Reading, by_reading
 from omtl.figures.numbers import as_chosen, plan_figure
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import as_text, each_cell, planned
+from omtl.tables.cells import Request, as_text, each_cell, planned
 from omtl.tables.published_results import (
     folder_for,
     stored_or_published,
     with_published_times,
     write_rows,
 )
-from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 COMPARISONS = (

@@ -207,7 +207,3 @@ class Reading(Spec):
     def _with_answers(self, keeps: Callable[[str], bool]) -> Self:
         answers = {name: answer for name, answer in self.answers.items() if keeps(name)}
         return self if answers == self.answers else replace(self, answers=answers)
-
-
-NO_READING = Reading(name="none", paper=None)
-"""A reading without answers."""

@@ -10,13 +10,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from data_fetchers import data_set
-from omtl.experiment.readings import Reading
 from omtl.experiment.specs import (
     FOREIGN,
     TARGET,
@@ -213,14 +212,13 @@ class Experiment:
 
     @staticmethod
     def compose(
-        reading: Reading,
         algorithm: str,
         dataset: str,
         protocol: str,
         network: str | None = None,
-        patch: Mapping[str, Any] | None = None,
+        *patches: Mapping[str, Any],
     ) -> Experiment:
-        """Load the configs by name, and apply a table's own values and a reading's answers.
+        """Load the configs by name, and set values: a table's own, then those of a reading.
 
         Synthetic data are drawn once, and as many repeats are played as in the paper. A learner
         that is on no network has none, whatever is named.
@@ -239,7 +237,7 @@ class Experiment:
             ProtocolSpec.named(protocol),
             NetworkSpec.named(network) if learner.networked and network else None,
         )
-        return experiment.patched(patch or {}).patched(reading.patch)
+        return reduce(Experiment.patched, patches, experiment)
 
     def patched(self, patch: Mapping[str, Any]) -> Experiment:
         """Return the experiment with values set by ``group.name.path.to.value``."""

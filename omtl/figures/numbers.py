@@ -22,10 +22,8 @@ from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
-from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
-from omtl.tables.play import play_cells
-from omtl.tables.request import Request
-from omtl.tables.scoring import played
+from omtl.tables.cells import ALL_TASKS, Request, each_cell, place_of, planned
+from omtl.tables.scoring import play_cells, played
 from omtl.util.result_files import rows_in, unfold
 
 COLUMNS = (
@@ -144,9 +142,8 @@ def plan_figure(name: str, request: Request) -> MeasuredFigure:
                 panel,
                 line,
                 Experiment.compose(
-                    read,
                     *(line.algorithm, panel.dataset, protocol, line.network),
-                    patch={**patch, **smaller},
+                    *({**patch, **smaller}, read.patch),
                 ),
                 column,
                 printed.get((column or panel.published, line.published, ALL_TASKS, metric)),

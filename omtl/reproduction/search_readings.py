@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,20 +33,25 @@ from omtl.experiment.readings import (
     questions,
 )
 from omtl.experiment.specs import SearchSpec
-from omtl.tables.cells import PLACE, description_of, place_of, planned
+from omtl.tables.cells import (
+    PLACE,
+    ParallelOptions,
+    Request,
+    description_of,
+    place_of,
+    planned,
+    request_for,
+)
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
-from omtl.tables.play import play_cells
 from omtl.tables.proofread import MEAN, suspects
 from omtl.tables.published_results import folder_for
-from omtl.tables.reading_importance import page
-from omtl.tables.request import ParallelOptions, Request, request_for
-from omtl.tables.scoring import scored
+from omtl.tables.scoring import play_cells, scored
 from omtl.tables.verdict import JUDGED, OURS, TIMING, shares_of_scale
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 from omtl.util.paths import CHECKOUT, CONF, EXPERIMENTS, RESULTS
 from omtl.util.providers import extension_of
-from omtl.util.result_files import as_csv, read_csv, write_all
+from omtl.util.result_files import as_csv, markdown_table, read_csv, write_all
 from omtl.util.seeds import generator
 from omtl.util.user_folder import own_folder
 
@@ -77,16 +83,6 @@ class Trial(NamedTuple):
     distances: np.ndarray
     verdicts: Counter
     cells: list[tuple[str, str, str, float]]
-
-    def row(self) -> dict[str, Any]:
-        """Return the trial as a row of the record."""
-        return {
-            "column": self.column,
-            "answers": json.dumps(self.answers, sort_keys=True),
-            "distance": f"{self.distances.mean():.5f}",
-            "standard_error": f"{standard_error(self.distances):.5f}",
-            **{verdict: self.verdicts[verdict] for verdict in JUDGED},
-        }
 
 
 class SearchResult(NamedTuple):
@@ -149,17 +145,20 @@ def search(
         drawn = {name: str(rng.choice(list(q.options))) for name, q in asked.items()}
         for column in columns:
             trials.attempt(column, drawn)
-    tried = list(trials.tried.values())
-    cells = [
-        (number, *place, f"{mean:.6g}")
-        for number, trial in enumerate(tried)
-        for *place, mean in trial.cells
-    ]
-    return SearchResult(
-        found,
-        pd.DataFrame([trial.row() for trial in tried]),
-        pd.DataFrame(cells, columns=["trial", "algorithm", "task", "metric", "ours"]),
-    )
+    record, cells = [], []
+    for number, trial in enumerate(trials.tried.values()):
+        record.append(
+            {
+                "column": trial.column,
+                "answers": json.dumps(trial.answers, sort_keys=True),
+                "distance": f"{trial.distances.mean():.5f}",
+                "standard_error": f"{standard_error(trial.distances):.5f}",
+                **{verdict: trial.verdicts[verdict] for verdict in JUDGED},
+            }
+        )
+        cells += [(number, *place, f"{mean:.6g}") for *place, mean in trial.cells]
+    columns = ["trial", "algorithm", "task", "metric", "ours"]
+    return SearchResult(found, pd.DataFrame(record), pd.DataFrame(cells, columns=columns))
 
 
 @dataclass(frozen=True)
@@ -273,19 +272,6 @@ def search_readings(
     return paths
 
 
-def answers_of_other_tables(paper: str, table: str, reading: str) -> dict[str, str]:
-    """Return the answers of a paper's reading that cannot affect a table's columns."""
-    columns = {column.published for column in describe("table", table).columns}
-    if f"{paper}/{reading}" not in options("reading"):
-        return {}
-    asked = questions(paper)
-    return {
-        name: answer
-        for name, answer in Reading.named(f"{paper}/{reading}").answers.items()
-        if columns.isdisjoint(asked[name].columns)
-    }
-
-
 def write_search_record(table: str, found: SearchResult, full: bool) -> list[Path]:
     """Write the record of a search; one that is not full goes to ``results/partial``.
 
@@ -319,13 +305,21 @@ def readings_folder(table: str) -> Path:
 
 
 def write_answers(table: str, found: SearchResult, seed: int) -> list[Path]:
-    """Write a search's answers as the paper's readings, and what is told of its record."""
-    paper, folder = describe("table", table).paper, readings_folder(table)
-    paths = []
+    """Write a search's answers as the paper's readings, and what is told of its record.
+
+    Answers of the readings that cannot affect the table's columns stay as they are.
+    """
+    of, folder, paths = describe("table", table), readings_folder(table), list[Path]()
+    paper, columns = of.paper, {column.published for column in of.columns}
     for reading, answers in found.answers.items():
-        path = folder / f"{reading}.yaml"
-        every = {**answers, **answers_of_other_tables(paper, table, reading)}
-        config = {"name": reading, "paper": paper, "answers": every}
+        path, own = folder / f"{reading}.yaml", f"{paper}/{reading}"
+        before = Reading.named(own).answers if own in options("reading") else {}
+        elsewhere = {
+            name: answer
+            for name, answer in before.items()
+            if columns.isdisjoint(questions(paper)[name].columns)
+        }
+        config = {"name": reading, "paper": paper, "answers": {**answers, **elsewhere}}
         head = (
             "# @package reading\n"
             "# Found by `omtl audit readings` on the paper's tables, among the literal answers and "
@@ -408,3 +402,145 @@ def _try(table: str, column: str, answers: dict[str, str], request: Request) -> 
     distances = np.mean(np.minimum(gaps, FARTHEST), axis=0)
     numbers = run[["algorithm", "task", "metric", "ours_mean"]].itertuples(index=False, name=None)
     return Trial(column, answers, distances, Counter(cells["verdict"]), list(numbers))
+
+
+REST = "(choices acting together)"
+"""The row of what an additive model leaves unexplained."""
+
+DEPENDENT = 1e-9
+"""What others leave of an indicator, of 1, up to which it is their linear combination."""
+
+RANKED = 5
+"""How many readings of a column the page names, best first."""
+
+
+def _explained(indicators: Sequence[np.ndarray], distances: np.ndarray) -> np.ndarray:
+    """Return the share of the variance that an additive model of each set of answers explains.
+
+    Set number k, of 2^n, consists of the indicators i whose bit i of k is set. The sets share
+    their work: each doubling takes one more question out of all Gram matrices so far.
+    """
+    columns = np.hstack([*indicators, distances[:, np.newaxis]])
+    columns = columns - columns.mean(axis=0)
+    columns /= np.linalg.norm(columns, axis=0)
+    left = (columns.T @ columns)[np.newaxis]
+    for indicator in indicators:
+        without = left
+        for _ in range(indicator.shape[1]):
+            left = _eliminated(left)
+        left = np.concatenate([without[:, indicator.shape[1] :, indicator.shape[1] :], left])
+    return 1.0 - left[:, 0, 0]
+
+
+def _eliminated(gram: np.ndarray) -> np.ndarray:
+    """Return Gram matrices (sets, c, c) of what the first column leaves of the others."""
+    pivot, row = gram[:, :1, :1], gram[:, :1, 1:]
+    independent = pivot > DEPENDENT
+    slope = np.divide(row, pivot, out=np.zeros_like(row), where=independent)
+    return gram[:, 1:, 1:] - row.transpose(0, 2, 1) * slope
+
+
+def shares(record: pd.DataFrame, column: str, asked: Mapping[str, Question]) -> dict[str, float]:
+    """Return each question's share of the variance of a column's distances, and what is left over.
+
+    The Shapley values of the share that is explained, so they add up to it. Cost: a model for each
+    set of questions that the trials answer differently.
+    """
+    trials = record[record["column"] == column]
+    distances = trials["distance"].astype(float).to_numpy()
+    if distances.std() == 0.0:
+        return {}
+    given = [json.loads(text) for text in trials["answers"]]
+    answers = {
+        name: [str(each.get(name, question.literal)) for each in given]
+        for name, question in asked.items()
+        if column in question.columns
+    }
+    indicators = {
+        name: pd.get_dummies(pd.Series(each), drop_first=True, dtype=float).to_numpy()
+        for name, each in answers.items()
+        if len(set(each)) > 1
+    }
+    n = len(indicators)
+    explained = _explained(list(indicators.values()), distances)
+    sets = np.arange(2**n)
+    sizes = np.sum([sets >> bit & 1 for bit in range(n)], axis=0)
+    weights = np.array([1.0 / (n * comb(n - 1, size)) for size in range(n)])
+    found = {}
+    for bit, name in enumerate(indicators):
+        others = sets[sets >> bit & 1 == 0]
+        gains = explained[others | 1 << bit] - explained[others]
+        found[name] = float(weights[sizes[others]] @ gains)
+    return {**found, REST: float(1.0 - explained[-1])}
+
+
+def page(
+    table: str,
+    record: pd.DataFrame,
+    asked: Mapping[str, Question],
+    chosen: Mapping[str, Mapping[str, str]],
+) -> str:
+    """Return the page on what a table's paper leaves open, in Markdown.
+
+    Of the readings of a column the more cells match or are near the better; of those, the closer
+    all of the column's cells are the better, so a reading pays for every cell that it moves away.
+
+    Parameters
+    ----------
+    table : str
+        The table's id.
+    record : DataFrame
+        The record of its search.
+    asked : mapping
+        The paper's questions.
+    chosen : mapping
+        The answers that are not the literal ones, by reading.
+    """
+    found = {column: shares(record, column, asked) for column in dict.fromkeys(record["column"])}
+    names = [name for name in (*asked, REST) if any(name in part for part in found.values())]
+    parts = pd.DataFrame(found, index=pd.Index(names, name="question"), dtype=float)
+    lines = [
+        f"# {table}: what the paper leaves open, and how much it matters",
+        "",
+        f"{len(record)} readings of a column were tried. A share is the part of the variance of",
+        "the distance between our numbers and the published ones, over the readings tried for a",
+        "column, that goes with one choice; what choices do only together is the last row. The",
+        "trials are those of a search, most of them near its end, and no balanced design: a choice",
+        "that was tried only where others were already made tells its share there.",
+        "",
+    ]
+    percent = (100.0 * parts).round().map(lambda share: "" if np.isnan(share) else f"{int(share)}%")
+    lines += markdown_table(["choice", *parts.columns], percent.reset_index().to_numpy().tolist())
+    for name in parts.index.drop(REST, errors="ignore"):
+        lines += ["", _choice(name, asked[name], chosen)]
+    lines += ["", "## The readings that reproduce most", ""]
+    words = [word for word in JUDGED if word in record]
+    best, order = [], ["reproduced", "match", "distance"]
+    tried = record.astype({"match": int, "near": int, "distance": float})
+    tried = tried.assign(reproduced=tried["match"] + tried["near"])
+    tried = tried.sort_values(order, ascending=[False, False, True], kind="stable")
+    for column in parts.columns:
+        for row in tried[tried["column"] == column].head(RANKED).to_dict("records"):
+            answers = ", ".join(f"{q}: {a}" for q, a in json.loads(row["answers"]).items())
+            distance = f"{row['distance']:.4f} ± {float(row['standard_error']):.4f}"
+            best.append([column, *(str(row[word]) for word in words), distance, answers or "–"])
+    lines += markdown_table(["column", *words, "distance", "answers that are not literal"], best)
+    return "\n".join(lines) + "\n"
+
+
+def _choice(name: str, question: Question, chosen: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a question with what the paper says, and the answers that there are and are taken."""
+    literal = question.literal
+    taken = [
+        f"{reading.replace('_', ' ')}: `{answers.get(name, literal)}`"
+        for reading, answers in chosen.items()
+    ]
+    offered = [
+        f"`{option}`" + (f" ({label})" if (label := question.support.get(option)) else "")
+        for option in question.options
+    ]
+    found = f" Found by looking: {question.post_hoc.strip()}." if question.post_hoc else ""
+    return (
+        f"**{name}.** {question.asks} The paper: {question.says}. Literal: `{literal}`; "
+        f"{'; '.join(taken)}; of {', '.join(offered)}.{found}"
+    )

@@ -17,15 +17,7 @@ from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.reference.transcriptions import transcriptions
 from omtl.site.sources import Sources
-from omtl.site.text import (
-    docstring_entries,
-    inline,
-    items,
-    markdown_html,
-    plain,
-    prose,
-    sections,
-)
+from omtl.site.text import docstring_entries, inline, items, markdown_html, plain, prose, sections
 from omtl.sklearn.parameters import sections_of
 from omtl.tables.published_results import SHOWN_OF_TABLES, SHOWN_READINGS
 from omtl.util.screen import plural

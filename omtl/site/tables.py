@@ -14,14 +14,7 @@ from omtl.measures.metrics import METRICS
 from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import code, plain, short, slug
-from omtl.tables.cells import (
-    ALL_TASKS,
-    cell_names_in,
-    each_cell,
-    place_of,
-    places_in,
-    planned,
-)
+from omtl.tables.cells import ALL_TASKS, cell_names_in, each_cell, place_of, places_in, planned
 from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects

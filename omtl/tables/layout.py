@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -14,6 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from omtl.experiment.descriptions import TableDescription
+from omtl.tables import verdict
 from omtl.tables.agreement import agreement, agreement_sentence
 from omtl.tables.cells import (
     ALL_TASKS,
@@ -26,18 +26,6 @@ from omtl.tables.cells import (
     with_columns,
 )
 from omtl.tables.proofread import suspects
-from omtl.tables.verdict import (
-    CONTAINS,
-    EXCLUDES,
-    MATCH,
-    MISSING,
-    NEAR,
-    OFF,
-    OURS,
-    SUBSTITUTE,
-    TIMING,
-    VERDICTS,
-)
 from omtl.util.result_files import for_latex, for_markdown, latex_table, markdown_table, one_line
 from omtl.util.screen import plural, width
 
@@ -64,7 +52,7 @@ class LayoutLine(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Whether it is of a learner that the paper does not have."""
-        return any(cell is not None and cell.kind == OURS for cell in self.cells)
+        return any(cell is not None and cell.kind == verdict.OURS for cell in self.cells)
 
     def texts(self, columns: Iterable[int]) -> list[tuple[str, str, str, str]]:
         """Return the published number, ours, its marks and their colour in some columns."""
@@ -92,11 +80,29 @@ class TableLayout(NamedTuple):
     agreement: dict[str, float] | None
     has_suspects: bool
 
+    def show(self, console: Console) -> None:
+        """Print it to a terminal: published, ours and a mark, coloured where there is colour."""
+        limit = width()
+        console.print(Text(self.title, style="bold"))
+        console.print(Text(self.subtitle))
+        is_broad = len(self.heads) > len(self.lines)  # then it reads better turned
+        for grid in _fitting(turned(self) if is_broad else self, limit):
+            console.width = max(limit or console.width, _wide(grid))
+            console.print(grid)
+        console.width = limit or console.width
+        legend = Text()
+        for word, (mark, colour) in STYLES.items():
+            legend.append(f"{mark} {word}  ", style=colour)
+        legend.append(f"{LEGEND_OF_SURE}  ")
+        if self.has_suspects:
+            legend.append(f"{SUSPECT} suspect in print")
+        console.print(legend)
+
 
 def counts(cells: pd.DataFrame) -> str:
     """Return the number of the paper's cells with each verdict, as text."""
-    tally = Counter(cells["verdict"][cells["kind"] != OURS])
-    parts = [f"{verdict} {tally[verdict]}" for verdict in VERDICTS if tally[verdict]]
+    tally = Counter(cells["verdict"][cells["kind"] != verdict.OURS])
+    parts = [f"{word} {tally[word]}" for word in verdict.VERDICTS if tally[word]]
     if not parts:
         return "no cell of the paper"
     return f"{plural(tally.total(), 'cell')}: {', '.join(parts)}"
@@ -196,22 +202,22 @@ def with_spread(mean: Any, std: Any, digits: int) -> str:
 
 
 STYLES = {
-    MATCH: ("✓", "green"),
-    NEAR: ("~", "yellow"),
-    OFF: ("✗", "bold red"),
-    SUBSTITUTE: ("≈", "cyan"),
-    TIMING: ("t", "blue"),
-    OURS: ("+", "magenta"),
-    MISSING: ("·", "dim"),
+    verdict.MATCH: ("✓", "green"),
+    verdict.NEAR: ("~", "yellow"),
+    verdict.OFF: ("✗", "bold red"),
+    verdict.SUBSTITUTE: ("≈", "cyan"),
+    verdict.TIMING: ("t", "blue"),
+    verdict.OURS: ("+", "magenta"),
+    verdict.MISSING: ("·", "dim"),
 }
 """The mark and the colour of each verdict."""
 
-MARKS = {verdict: mark for verdict, (mark, _) in STYLES.items()}
+MARKS = {word: mark for word, (mark, _) in STYLES.items()}
 
-SURE = {CONTAINS: "", EXCLUDES: "≠", "": ""}
+SURE = {verdict.CONTAINS: "", verdict.EXCLUDES: "≠", "": ""}
 """The second mark: that the interval of the difference excludes print."""
 
-LEGEND_OF_SURE = f"{SURE[EXCLUDES]} not by chance"
+LEGEND_OF_SURE = f"{SURE[verdict.EXCLUDES]} not by chance"
 
 WIDEST = 1000
 
@@ -219,29 +225,6 @@ WIDEST = 1000
 def mark_of(cell: Any) -> str:
     """Return the two marks of a cell: how far it is from print, and how sure that is."""
     return MARKS[cell.verdict] + SURE[cell.interval]
-
-
-def show(layout: TableLayout, console: Console) -> None:
-    """Print a table to a terminal: published, ours and a mark, coloured where there is colour."""
-    limit = width()
-    console.print(Text(layout.title, style="bold"))
-    console.print(Text(layout.subtitle))
-    for grid in _fitting(turned(layout) if is_broad(layout) else layout, limit):
-        console.width = max(limit or console.width, _wide(grid))
-        console.print(grid)
-    console.width = limit or console.width
-    legend = Text()
-    for verdict, (mark, colour) in STYLES.items():
-        legend.append(f"{mark} {verdict}  ", style=colour)
-    legend.append(f"{LEGEND_OF_SURE}  ")
-    if layout.has_suspects:
-        legend.append(f"{SUSPECT} suspect in print")
-    console.print(legend)
-
-
-def is_broad(layout: TableLayout) -> bool:
-    """Whether a table has more columns than rows, so that it reads better turned."""
-    return len(layout.heads) > len(layout.lines)
 
 
 def turned(layout: TableLayout) -> TableLayout:
@@ -337,20 +320,18 @@ def latex(layout: TableLayout) -> str:
         if line.is_group:
             rows.append([rf"\multicolumn{{{1 + 2 * n}}}{{l}}{{\emph{{{label}}}}}"])
             continue
-        pairs = [("-", "") if cell is None else _published_and_ours(cell) for cell in line.cells]
-        rows.append([label, *chain(*pairs)])
+        row = [label]
+        for published, ours, mark, _ in line.texts(range(n)):
+            is_match = mark.startswith(MARKS[verdict.MATCH])
+            shown = rf"\textbf{{{for_latex(ours)}}}" if is_match else for_latex(ours)
+            row += [for_latex(published), shown]
+        rows.append(row)
     above = [["", *heads], ["", *["published & ours"] * n]]
     return (
         f"% {one_line(f'{layout.title}; {layout.subtitle}')}\n"
         + latex_table(f"l{'rr' * n}", above, rows)
         + "\\par\\smallskip\\footnotesize Bold: our number is within 5\\,\\% of print.\n"
     )
-
-
-def _published_and_ours(cell: Any) -> tuple[str, str]:
-    ours = for_latex(cell.shown_ours)
-    bold = rf"\textbf{{{ours}}}" if cell.verdict == MATCH else ours
-    return for_latex(cell.shown_published), bold
 
 
 def captioned_latex(layout: TableLayout) -> str:

@@ -15,29 +15,18 @@ from omtl.experiment.descriptions import TableDescription, diagnoses
 from omtl.experiment.readings import BLIND, LITERAL, READINGS, Reading
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET
 from omtl.measures.metrics import METRICS
+from omtl.tables import verdict
 from omtl.tables.agreement import trend_sentences
 from omtl.tables.cells import ALL_TASKS, description_of, each_cell, first_cell, place_of, places_in
 from omtl.tables.placebo_test import HALVES, recorded_placebos
 from omtl.tables.proofread import by_row, suspects
 from omtl.tables.scoring import ALL_PLAYED, ERROR, SETTLED
-from omtl.tables.verdict import (
-    CLOSE,
-    CLOSEST_SHARE,
-    CONFIDENCE,
-    CONTAINS,
-    JUDGED,
-    MATCH,
-    MISSING,
-    NEAR,
-    OFF,
-    OURS,
-)
 from omtl.util.screen import plural
 
-LEVEL = f"{CONFIDENCE:.1%}"
+LEVEL = f"{verdict.CONFIDENCE:.1%}"
 """The level of the intervals of differences, in words."""
 
-APART = f"within {CLOSE:.0%}, but many standard errors from print"
+APART = f"within {verdict.CLOSE:.0%}, but many standard errors from print"
 """How the note on such a cell begins."""
 
 
@@ -85,17 +74,17 @@ def diagnosis_of(cell: Any, paper: str) -> str:
 
 def reason_of(cell: Any, of: TableDescription) -> str:
     """Return why a cell is missing, diverged, off or apart; empty if it is none of these."""
-    if cell.verdict == MISSING:
+    if cell.verdict == verdict.MISSING:
         return f"missing: {cell.why}"
     if cell.diverged:
         return f"diverged in {cell.diverged} of {cell.n_repeats} repeats"
     own_rule = cell.selection == of.selection
-    if cell.verdict in (MATCH, NEAR) and cell.is_apart and own_rule:
+    if cell.verdict in (verdict.MATCH, verdict.NEAR) and cell.is_apart and own_rule:
         why = diagnosis_of(cell, of.paper)
         return f"{APART}: {why}" if why else ""
-    if cell.verdict != OFF:
+    if cell.verdict != verdict.OFF:
         return ""
-    if cell.interval == CONTAINS:
+    if cell.interval == verdict.CONTAINS:
         return "off: the interval contains print, so the runs cannot tell"
     if not own_rule:
         return f"off: chosen by {cell.selection}, the printed number is not"
@@ -104,7 +93,7 @@ def reason_of(cell: Any, of: TableDescription) -> str:
 
 def notes_on_sources(cells: pd.DataFrame) -> list[str]:
     """Return what nobody may overlook: why cells are missing, and which were not computed here."""
-    is_missing = cells["verdict"] == MISSING
+    is_missing = cells["verdict"] == verdict.MISSING
     return [*_reasons(cells, is_missing), *_pulled(cells), *_repeats(cells)]
 
 
@@ -144,8 +133,8 @@ def _repeats(cells: pd.DataFrame) -> list[str]:
 
 def _places(group: pd.DataFrame, cells: pd.DataFrame) -> str:
     """Return the place of a group of cells: by data set, its algorithms, or all of several."""
-    everywhere = Counter(cells["dataset"][cells["kind"] != OURS])
-    here = Counter(group["dataset"][group["kind"] != OURS])
+    everywhere = Counter(cells["dataset"][cells["kind"] != verdict.OURS])
+    here = Counter(group["dataset"][group["kind"] != verdict.OURS])
     several = cells["metric"].nunique() > 1
     by_dataset: dict[str, list[str]] = {}
     for dataset, algorithm, task, metric in places_in(group):
@@ -167,7 +156,7 @@ def _better_than_all(cells: pd.DataFrame, of: TableDescription) -> list[str]:
     main = cells[(cells["metric"] == metric.name) & metric.compares]
     main = main.assign(cost=metric.sign * main["ours_mean"])
     for (dataset, task), column in main.groupby(["dataset", "task"], sort=False):
-        is_ours = column["kind"] == OURS
+        is_ours = column["kind"] == verdict.OURS
         theirs = column[~is_ours]
         if theirs.empty or not theirs["n_repeats"].all():
             continue
@@ -228,14 +217,15 @@ def _same_readings(cells: pd.DataFrame, of: TableDescription) -> list[str]:
 def why_of(cell: Any, of: TableDescription) -> str:
     """Return why a cell has its verdict, in words."""
     reason = reason_of(cell, of).removeprefix(f"{cell.verdict}: ").removeprefix(f"{APART}: ")
-    if cell.verdict not in JUDGED or not cell.n_repeats:
+    if cell.verdict not in verdict.JUDGED or not cell.n_repeats:
         return reason
     scale = METRICS[cell.metric].scale
     of_scale = "" if scale is abs else f" of {scale(float(cell.published_mean)):.3g}"
-    far = {MATCH: f"within {CLOSEST_SHARE:.0%}", NEAR: f"within {CLOSE:.0%}"}
+    close = f"{verdict.CLOSE:.0%}"
+    far = {verdict.MATCH: f"within {verdict.CLOSEST_SHARE:.0%}", verdict.NEAR: f"within {close}"}
     found = (
         f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
-        f"number, {far.get(cell.verdict, f'beyond {CLOSE:.0%}')}; the {LEVEL} interval of the "
+        f"number, {far.get(cell.verdict, f'beyond {close}')}; the {LEVEL} interval of the "
         f"difference, [{cell.low:+.3g}, {cell.high:+.3g}], {cell.interval} 0"
     )
     return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found

@@ -14,13 +14,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from omtl.experiment.descriptions import describe, published
-from omtl.experiment.readings import SEARCHED, Question, questions
+from omtl.experiment.readings import SEARCHED, questions
 from omtl.measures.metrics import METRICS, Scale
 from omtl.tables.verdict import CLOSE
 from omtl.util.errors import UserError
@@ -48,16 +48,7 @@ HALVES = ("searched_half", "held_out_half", "held_out_literal")
 other half, and of the literal trial there."""
 
 
-class Search(NamedTuple):
-    """The record of a search: trials, our number for each cell of each, and the printed ones."""
-
-    table: str
-    trials: pd.DataFrame
-    cells: pd.DataFrame
-    printed: pd.DataFrame
-
-
-def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd.DataFrame:
+def placebo_test(table: str, record: pd.DataFrame, cells: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return how many printed numbers a search finds, and how many of placebos.
 
     These are the rows of ``results/readings/<table>.placebo.csv``: `trials` may be chosen from
@@ -68,12 +59,13 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
 
     Parameters
     ----------
-    search : Search
-    asked : mapping
-        The paper's questions.
+    table : str
+        The table's id.
+    record, cells : DataFrame
+        The trials of its search, and our number for each cell of each.
     seed : int
     """
-    table, record = search.table, search.trials
+    asked, printed = questions(describe("table", table).paper), pd.DataFrame(published(table))
     rows = []
     for reading in SEARCHED:
 
@@ -87,7 +79,8 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
         for column in dict.fromkeys(record["column"]):
             allowed = (record["column"] == column) & record["answers"].map(may_take)
             trials = np.flatnonzero(allowed).tolist()
-            numbers, targets, scales = _matrices(search, column, trials)
+            there = printed[printed["dataset"] == column]
+            numbers, targets, scales = _matrices(cells, there, trials)
             rng = generator(seed, of="luck", table=table, column=column, reading=reading)
             found[column] = {"trials": len(trials), "cells": targets.size}
             found[column] |= _within_reach(numbers, targets, scales, rng)
@@ -101,15 +94,13 @@ def placebo_test(search: Search, asked: Mapping[str, Question], seed: int) -> pd
 
 
 def _matrices(
-    search: Search, column: str, trials: list[int]
+    cells: pd.DataFrame, printed: pd.DataFrame, trials: list[int]
 ) -> tuple[np.ndarray, np.ndarray, list[Scale]]:
     """Return our numbers, trials × algorithms × numbers of each, the printed ones, the scales."""
-    here = search.cells[search.cells["trial"].isin(trials)]
+    here = cells[cells["trial"].isin(trials)]
     wide = here.pivot(index="trial", columns=["algorithm", "task", "metric"], values="ours")
     wide = wide.reindex(trials)
-    theirs = search.printed[search.printed["dataset"] == column].set_index(
-        ["algorithm", "task", "metric"]
-    )
+    theirs = printed.set_index(["algorithm", "task", "metric"])
     algorithms = list(dict.fromkeys(wide.columns.get_level_values("algorithm")))
     places = list(dict.fromkeys(place[1:] for place in wide.columns.to_list()))
     every = pd.MultiIndex.from_tuples([(a, *place) for a in algorithms for place in places])
@@ -204,12 +195,9 @@ def write_placebo_test(table: str, seed: int = 0) -> Path:
         raise UserError(
             f"no search of {table} is recorded with its cells; run: omtl audit readings {table}"
         )
-    trials = read_csv(paths[0])
     cells = pd.read_csv(paths[1], dtype={"task": str})
-    search = Search(table, trials, cells, pd.DataFrame(published(table)))
-    asked = questions(describe("table", table).paper)
     path = folder / f"{table}.placebo.csv"
-    write_csv(path, placebo_test(search, asked, seed))
+    write_csv(path, placebo_test(table, read_csv(paths[0]), cells, seed))
     return path
 
 

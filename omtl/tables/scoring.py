@@ -1,31 +1,227 @@
-"""Our number for each cell of a table, from the store alone, and its verdict.
+"""The units that cells need, played where the store lacks them; and our numbers, from the store.
 
-It takes as many repeats as are asked for, or as the verdicts need (``--repeats auto``).
+A grid that is too large to play in full is searched by successive halving: each rung plays the
+remaining points in a few repeats, on the whole stream or its first part, and keeps the best; the
+points remaining after the last rung are played like any grid, which has that one stage only. The
+remaining points follow from stored units alone, so an interrupted search resumes, and always ends
+the same way. What a search loses is the difference of the numbers that the two grids end with.
+
+As many repeats are played as are asked for, or as the verdicts need (``--repeats auto``).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from omtl.compute.engine import Failure, Outcome, why_lacking
+from omtl.compute.engine import Failure, News, Outcome, run_units, why_lacking
 from omtl.compute.store import PULLED_FROM, Store, cached
-from omtl.experiment.selection import as_played, is_without_hindsight, plays_a_path, select
-from omtl.experiment.specs import SelectionSpec
-from omtl.experiment.unit import Result
+from omtl.experiment.selection import as_played, costs, is_without_hindsight, plays_a_path, select
+from omtl.experiment.specs import SearchSpec, SelectionSpec
+from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
-from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, with_columns
-from omtl.tables.play import left_by_search, play_cells
-from omtl.tables.request import Request
+from omtl.tables.cells import (
+    ALL_TASKS,
+    Request,
+    alternatives_of,
+    each_cell,
+    is_searched,
+    with_columns,
+)
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
 from omtl.util.errors import UserError
+
+RECORD = ("table", "dataset", "algorithm", "reading", "share", "repeats", "n_points", "points")
+"""Columns of the record of a search."""
+
+COST = (
+    *("table", "dataset", "algorithm", "reading", "plays_full", "plays_search"),
+    *("error_full", "error_search", "difference", "chosen_full", "chosen_search"),
+)
+"""Columns of the cost of a search."""
+
+
+class Stage(NamedTuple):
+    """An experiment that a cell needs, in how many of the paper's repeats.
+
+    The last stage is the one that the cell's number comes from; others are rungs of a search.
+    """
+
+    experiment: Experiment
+    repeats: int
+    is_last: bool
+
+
+def stages(cell: Any, store: Store | None) -> list[Stage]:
+    """Return the stages of a cell, as far as the store has the rungs of its search."""
+    experiment, found = cell.experiment, []
+    for rung in cell.search.rungs if is_searched(cell) else ():
+        repeats = min(rung.repeats, cell.asked_repeats)
+        share = min(rung.share, cell.rule.fraction or 1.0)  # no more than the rule may use
+        if share == 1.0 and repeats == cell.asked_repeats:
+            break  # this rung is the full grid
+        part = experiment
+        if share < 1.0:
+            part = part.patched({"protocol.*.share": share, "protocol.*.checkpoints": 1})
+        found.append(Stage(part, repeats, False))
+        units = part.repeats(cell.seed, repeats)
+        results = [] if store is None else store.stored(units)
+        if len(results) < len(units):
+            return found
+        order = np.argsort(costs(results, cell.rule), kind="stable")
+        experiment = experiment.only(sorted(order[: rung.keep].tolist()))
+    return [*found, Stage(experiment, cell.asked_repeats, True)]
+
+
+def left_by_search(cell: Any, store: Store) -> tuple[Any, list[Unit]]:
+    """Return a cell with the points that its search left, and the units that the search lacks.
+
+    The cell is as it was where units are lacking, or its grid is not searched.
+    """
+    if not is_searched(cell):
+        return cell, []
+    experiment, repeats, is_last = stages(cell, store)[-1]
+    if is_last:
+        return cell._replace(experiment=experiment, search=None), []
+    return cell, experiment.repeats(cell.seed, repeats)
+
+
+def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """Return the points of searched grids that were run, one row per rung.
+
+    `points` numbers the points of the whole grid, last hyper-parameter fastest; it is empty where
+    all of them were run.
+    """
+    store, rows = cached(store), []
+    for cell in filter(is_searched, each_cell(cells)):
+        for experiment, repeats, _ in stages(cell, store):
+            share = experiment.protocol.share
+            numbers = " ".join(map(str, experiment.algorithm.only or ()))
+            place = (cell.table, cell.dataset, cell.algorithm, cell.reading)
+            rows.append((*place, f"{share:g}", repeats, len(experiment.points), numbers))
+    return pd.DataFrame(rows, columns=RECORD)
+
+
+def _units_at(cell: Any, stage: Stage) -> list[Unit]:
+    """Return the units of a stage of a cell, with its alternatives' and what it is tuned by."""
+    if not stage.is_last:
+        return stage.experiment.repeats(cell.seed, stage.repeats)
+    tuned_by = () if cell.tuned_by is None else (cell.tuned_by,)
+    return [
+        unit
+        for experiment in (*tuned_by, stage.experiment, *cell.alternatives)
+        for of in (experiment.repeats, experiment.shuffles)
+        for unit in of(cell.seed, stage.repeats)
+    ]
+
+
+def units_of(cells: pd.DataFrame, store: Store | None = None, every: bool = False) -> list[Unit]:
+    """Return the units that cells need next, or those of every stage so far; repeat after repeat.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`.
+    store : Store, optional
+        Its results decide which points a search of a grid has left. Without it, only the first
+        stage of a search is known.
+    every : bool
+        Whether to return the units of all stages so far, not only of the last.
+    """
+    units = [
+        unit
+        for cell in each_cell(cells)
+        for stage in stages(cell, store)[0 if every else -1 :]
+        for unit in _units_at(cell, stage)
+    ]
+    return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
+
+
+def play_cells(cells: pd.DataFrame, request: Request, news: News | None = None) -> Outcome:
+    """Compute the units of a table that the store lacks, rung by rung where a grid is searched.
+
+    Cells that are too slow are left out unless the request includes them.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Of `omtl.tables.cells.planned`.
+    request : Request
+        The store, how to compute, and whether slow cells are included.
+    news : callable, optional
+        What to tell meanwhile (`run_units`).
+    """
+    cells = cells if request.slow else cells[cells["too_slow"] == ""]
+    store = cached(request.store)
+    units, asked = units_of(cells, store), set[str]()
+    outcome = run_units(units, store, request.parallel, news=news)
+    while cells["search"].notna().any():
+        # Requested units are stored now, or have failed and would fail again.
+        asked |= {unit.key for unit in units}
+        units = [unit for unit in units_of(cells, store) if unit.key not in asked]
+        if not units:
+            break
+        outcome.add(run_units(units, store, request.parallel, news=news))
+    return outcome
+
+
+def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.DataFrame:
+    """Return the cost of a search for a table whose large grids are played in full.
+
+    There is one row per data set and algorithm with a large grid: the number of plays of the whole
+    stream for the full grid and for the search, and the resulting error rates: over all tasks, or
+    of the worst one if the rule minimises that.
+    """
+    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": search}
+    names = [{"name": experiment.algorithm.name} for experiment in cells["experiment"]]
+    whole = with_columns(cells, [same_for_all | name for name in names])
+    whole = whole[[is_searched(cell) for cell in each_cell(whole)]]
+    rows = []
+    for _, same in whole.groupby(["dataset", "name"], sort=False):
+        both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
+        outcome = play_cells(both, request)
+        if outcome.failed:
+            raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
+        full, halved = each_cell(both)
+        rows.append(_cost(full, halved, cached(request.store)))
+    return pd.DataFrame(rows, columns=COST)
+
+
+def _cost(full: Any, halved: Any, store: Store) -> tuple[Any, ...]:
+    """Return the row of a cell played in full and searched, whose units are stored."""
+    n_tasks = store.stored(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
+    minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)
+
+    def end(cell: Any) -> tuple[float, dict[str, Any]]:
+        """Return the error rate at the point that the rule chooses, and the point."""
+        results = store.stored(cell.experiment.repeats(cell.seed, cell.asked_repeats))
+        point = int(np.argmin(costs(results, cell.rule)))
+        rates = [
+            [METRICS["error"].of(result.arrays, point, task) for task in minimised]
+            for result in results
+        ]
+        return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
+
+    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, store)[0])
+    plays = sum(
+        experiment.protocol.share * repeats * len(experiment.points)
+        for experiment, repeats, _ in stages(halved, store)
+    )
+    return (
+        *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),
+        *(len(full.experiment.points) * full.asked_repeats, round(plays)),
+        *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
+        *(json.dumps(best), json.dumps(chosen)),
+    )
+
 
 SHARED = ("examples", "seen", "seen_by_task")
 """Arrays of a result that are the same for all points."""
@@ -207,62 +403,45 @@ def played(
     return with_columns(cells, [_played(cell, store, failed or {}) for cell in each_cell(cells)])
 
 
-class LackingError(Exception):
-    """Why there is no number of a cell."""
-
-
 def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
-    """Return what `played` adds to a cell."""
-    try:
-        return _number(cell, store, failed)
-    except LackingError as why:
-        given = {"experiment": cell.experiment, "alternatives": cell.alternatives}
-        return {**given, **NOTHING, "why": str(why)}
+    """Return what `played` adds to a cell; of a searched grid, among the points that are left.
 
-
-def _number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
-    """Return a cell's number; of a searched grid, among the points that the search left.
-
-    Of alternatives it is that of the best over all tasks. Under a rule without hindsight, or if
-    each repeat has its own draw, each repeat uses the alternative that the rule prefers.
-
-    Raises
-    ------
-    LackingError
-        If there is none.
+    Of alternatives the number is that of the best over all tasks. Under a rule without hindsight,
+    or if each repeat has its own draw, each repeat uses the alternative that the rule prefers.
     """
+    nothing = {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING}
     cell, lacking = left_by_search(cell, store)
     if lacking:
         known = cell.too_slow or "the search is not done"
-        raise LackingError(why_lacking(lacking, 0, failed, known))
-    if not cell.alternatives or is_without_hindsight(cell.rule) or cell.experiment.drawn:
-        return _chosen_number(cell, store, failed)
-    sign = METRICS[cell.metric].sign
+        return nothing | {"why": why_lacking(lacking, 0, failed, known)}
+    if cell.alternatives and not is_without_hindsight(cell.rule) and not cell.experiment.drawn:
 
-    def rank(one: Any) -> float:
-        values = _played(one._replace(task=ALL_TASKS), store, failed)["values"]
-        return sign * float(values.mean()) if values.size else np.inf
+        def rank(one: Any) -> float:
+            values = _played(one._replace(task=ALL_TASKS), store, failed)["values"]
+            return METRICS[cell.metric].sign * float(values.mean()) if values.size else np.inf
 
-    each = [cell._replace(experiment=one, alternatives=()) for one in alternatives_of(cell)]
-    return _chosen_number(min(each, key=rank), store, failed)
-
-
-def _chosen_number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
-    """Return the number that a rule gives, among all points of a cell's alternatives."""
+        each = [cell._replace(experiment=one, alternatives=()) for one in alternatives_of(cell)]
+        cell = min(each, key=rank)
     several = alternatives_of(cell)
-    each = [one.repeats(cell.seed, cell.asked_repeats) for one in several]
-    parts = [store.stored(units) for units in each]
-    units, n_stored = [*chain(*each)], sum(map(len, parts))
-    if n_stored < len(units):
-        raise LackingError(why_lacking(units, n_stored, failed, cell.too_slow))
-    results = combined(parts)
-    if why := why_unmeasured(METRICS[cell.metric], results[0], cell.rule, index_of(cell.task)):
-        raise LackingError(why)
-    tuning = _tuning_of(cell, store) if cell.tuned_by is not None else []
+    parts = [store.stored(one.repeats(cell.seed, cell.asked_repeats)) for one in several]
+    units = [unit for one in several for unit in one.repeats(cell.seed, cell.asked_repeats)]
+    if (n_stored := sum(map(len, parts))) < len(units):
+        return nothing | {"why": why_lacking(units, n_stored, failed, cell.too_slow)}
+    results, tuning = combined(parts), list[Result]()
+    why = why_unmeasured(METRICS[cell.metric], results[0], cell.rule, index_of(cell.task))
+    if cell.tuned_by is not None and not why:
+        label = cell.tuned_by.algorithm.label
+        wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
+        tuning = store.stored(wanted)
+        if plays_a_path(cell.rule):
+            why = f"{label} chooses one point, not a path"
+        elif len(tuning) < len(wanted):
+            why = f"{label}, by which its parameters are chosen, is lacking"
+    if why:
+        return nothing | {"why": why}
     chosen = chosen_for(cell, results, tuning)
     values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
     drawn = cell.experiment.drawn
-    shuffles = _played(on_one_draw(cell), store, failed)["values"] if drawn else values
     places = [(one, point) for one in several for point in one.points]
     experiment, params = places[int(np.bincount(chosen).argmax())]
     sources = {result.facts.get(PULLED_FROM, "") for result in chain(*parts, tuning)}
@@ -271,7 +450,7 @@ def _chosen_number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> di
         "experiment": experiment,
         "alternatives": (),
         "values": values,
-        "shuffles": shuffles,
+        "shuffles": _played(on_one_draw(cell), store, failed)["values"] if drawn else values,
         "params": params,
         "data_sha256": results[0].facts["data_sha256"],
         "pulled_from": ", ".join(sorted(sources - {""})),
@@ -279,17 +458,6 @@ def _chosen_number(cell: Any, store: Store, failed: Mapping[str, Failure]) -> di
         "seconds": sum(result.facts["seconds"] for result in results),
         "diverged": sum(diverged_in(results, chosen)),
     }
-
-
-def _tuning_of(cell: Any, store: Store) -> list[Result]:
-    """Return the results by which another row chooses the parameters of a cell."""
-    label = cell.tuned_by.algorithm.label
-    if plays_a_path(cell.rule):
-        raise LackingError(f"{label} chooses one point, not a path")
-    wanted = cell.tuned_by.repeats(cell.seed, cell.asked_repeats)
-    if len(results := store.stored(wanted)) < len(wanted):
-        raise LackingError(f"{label}, by which its parameters are chosen, is lacking")
-    return results
 
 
 def on_one_draw(cell: Any) -> Any:
@@ -339,8 +507,14 @@ def play_until_settled(cells: pd.DataFrame, request: Request) -> tuple[pd.DataFr
     for count in _counts(cells):
         part = left.assign(asked_repeats=left["asked_repeats"].clip(upper=count))
         outcome.add(play_cells(part, request))
-        found = scored(part, request.store, outcome.failed)
-        found = found.assign(stopped=why_to_stop(found, left["asked_repeats"]))
+        found, totals = scored(part, request.store, outcome.failed), left["asked_repeats"]
+        why_to_stop = {
+            ALL_PLAYED: found["asked_repeats"] >= totals,
+            NOT_PLAYED: found["verdict"] == MISSING,
+            "": ~found["verdict"].isin(JUDGED),
+            SETTLED: is_settled(found, found["n_repeats"] * totals // found["asked_repeats"]),
+        }
+        found["stopped"] = np.select([*why_to_stop.values()], [*why_to_stop], "")
         together = [found["dataset"], found["algorithm"]]
         stops = found["stopped"].ne("").groupby(together).transform("all")
         if is_compared.any() and stops[is_compared[stops.index]].all():
@@ -362,21 +536,6 @@ def _counts(cells: pd.DataFrame) -> Iterator[int]:
         yield count
         count = math.ceil(GROWTH * count)
     yield most
-
-
-def why_to_stop(cells: pd.DataFrame, totals: pd.Series) -> np.ndarray:
-    """Return why judged cells need no more repeats, of some in all; empty for one that does."""
-    plays, asked = cells["n_repeats"], cells["asked_repeats"]
-    return np.select(
-        [
-            asked >= totals,
-            cells["verdict"] == MISSING,
-            ~cells["verdict"].isin(JUDGED),
-            is_settled(cells, plays * totals // asked),
-        ],
-        [ALL_PLAYED, NOT_PLAYED, "", SETTLED],
-        "",
-    )
 
 
 def is_settled(cells: pd.DataFrame, totals: pd.Series) -> pd.Series:

@@ -18,7 +18,6 @@ import pandas as pd
 
 from omtl.compute import engine
 from omtl.compute.store import Store
-from omtl.experiment.readings import NO_READING
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.protocols.setting import Setting
@@ -94,7 +93,7 @@ WAITS = {"protocol.*.module": __name__, "protocol.*.seconds": SECONDS}
 
 def perceptrons(count: int, more: dict[str, Any] | None = None, **options: int) -> list[Unit]:
     """Return units of a random walk with these options, which differ in their repeat."""
-    experiment = Experiment.compose(NO_READING, "pm", "random_walk", "rounds")
+    experiment = Experiment.compose("pm", "random_walk", "rounds")
     patch = {f"dataset.*.options.{name}": value for name, value in options.items()}
     return experiment.patched(patch | (more or {})).repeats(0, count)
 

@@ -32,13 +32,11 @@ from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import descriptions
-from omtl.tables.cells import as_rows, planned
-from omtl.tables.layout import latex, lay_out, layout_markdown, show
+from omtl.tables.cells import Request, as_rows, planned
+from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
-from omtl.tables.play import units_of
 from omtl.tables.published_results import stored_or_published
-from omtl.tables.request import Request
-from omtl.tables.scoring import scored
+from omtl.tables.scoring import scored, units_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError
 from omtl.util.status import WRONG_USE
@@ -274,7 +272,7 @@ def test_papers_tables_fit(table: str, store: Store) -> None:
         cells, _ = stored_or_published(planned(table, request), request)
     layout = lay_out(cells, notes(cells))
     text = io.StringIO()
-    show(layout, Console(file=text, width=80))
+    layout.show(Console(file=text, width=80))
     lines = text.getvalue().splitlines()
     assert widest(text.getvalue()) <= 80
     rows = [line for line in layout.lines if line.cells]

@@ -37,8 +37,8 @@ for path in sys.argv[1:]:
 
 
 def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
-    reading = Reading.of(paper, "as_written")
-    experiment = Experiment.compose(reading, algorithm, "random_walk", protocol)
+    patch = Reading.of(paper, "as_written").patch
+    experiment = Experiment.compose(algorithm, "random_walk", protocol, None, patch)
     return with_options(experiment, n_tasks=3, n_examples=240, n_features=5).unit(0, 0)
 
 
@@ -94,8 +94,9 @@ def test_what_is_not_hashed_is_there() -> None:
 
 
 def test_no_key_depends_on_what_only_shows() -> None:
-    """A change of a table's look or of a verdict computes nothing again."""
+    """A change of a table's look, of a verdict or of a claim computes nothing again."""
     shown = {"tables.scoring", "tables.layout", "tables.verdict", "site.build", "commands.table"}
+    shown |= {"experiment.descriptions", "experiment.readings", "measures.metrics"}
     for module in modules_in(small("dom2").unit(0, 0).identity).values():
         assert not {f"omtl.{name}" for name in shown} & {*code_of(module).modules}
 

@@ -24,19 +24,23 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.sequential import reach_of_rest
 from omtl.protocols.cumulative import play_grid
 from omtl.protocols.setting import Setting
-from omtl.tables.cells import PLACE, first_cell
+from omtl.tables.cells import PLACE, Request, first_cell
 from omtl.tables.notes import notes_on_sources
-from omtl.tables.play import COST, cost_of, left_by_search, play_cells, record, stages
-from omtl.tables.request import Request
 from omtl.tables.scoring import (
     ALL_PLAYED,
+    COST,
     FIRST,
     GROWTH,
     SETTLED,
+    cost_of,
     findings_by_task,
     is_settled,
+    left_by_search,
+    play_cells,
     play_until_settled,
+    record,
     scored,
+    stages,
 )
 from omtl.tables.verdict import JUDGED, VALUE, differences, std_of
 

@@ -46,7 +46,7 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
     """Return an algorithm on a small random walk."""
     reading = Reading(name="test", paper="dom", answers=answers)
     names = algorithm, "random_walk", "rounds", network
-    return with_options(Experiment.compose(reading, *names), **SMALL_WALK)
+    return with_options(Experiment.compose(*names, reading.patch), **SMALL_WALK)
 
 
 def a_setting(
