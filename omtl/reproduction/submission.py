@@ -19,14 +19,14 @@ import pandas as pd
 from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
 from omtl.evidence.board import SECONDS, BoardCell, BoardPlan, as_cells, board_cells, of_values
-from omtl.experiment.config import option_files, options
-from omtl.experiment.schema import choose, read_text, typed_mapping
+from omtl.experiment.config import option_files
+from omtl.experiment.schema import read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec, ParallelSpec
 from omtl.measures.metrics import METRICS, Metric
 from omtl.reproduction.replay import OF_REPEATS, SAME, Replay, is_same, replay_sample
 from omtl.util import user_folder
 from omtl.util.code import code_of
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, repeated
 from omtl.util.files import write_whole
 from omtl.util.host import host
 from omtl.util.paths import RESULTS
@@ -58,17 +58,15 @@ class Submission:
 
     def __post_init__(self) -> None:
         """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
-        board = BoardPlan(choose("board", self.board, options("board")), repeats=self.repeats)
+        board = BoardPlan(self.board, repeats=self.repeats)
         metric = METRICS[board.config["metric"]]
-        seen: set[str] = set()
+        if twice := repeated([cell.dataset for cell in self.cells]):
+            raise UserError(f"it has {twice[0]} twice")
         for cell in self.cells:
             if cell.algorithm != self.learner:
                 raise UserError(
                     f"it has a row of {cell.algorithm}; only {self.learner} may be in it"
                 )
-            if cell.dataset in seen:
-                raise UserError(f"it has {cell.dataset} twice")
-            seen.add(cell.dataset)
             if len(cell.label) > LONGEST_LABEL or not cell.label.isprintable():
                 raise UserError(
                     f"{cell.dataset}: the label must have at most {LONGEST_LABEL} printable letters"
@@ -145,9 +143,8 @@ def joined(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return cells with those of submissions that are comparable, and a note on each other one.
 
-    An entry counts if it has numbers on all data sets that are ranked, of its own learner alone,
-    all of them played on the very streams of the board, and in as many repeats: battles are of the
-    repeats that all have.
+    An entry counts if it has numbers on all data sets that are ranked, all of them played on the
+    very streams of the board, and in as many repeats: battles are of the repeats that all have.
     """
     there = found[found["stream"] != ""]
     streams = dict(zip(there["dataset"], there["stream"], strict=True))
@@ -160,7 +157,6 @@ def joined(
         played = set(rows.loc[rows["values"] != "", "dataset"])
         lacking = [dataset for dataset in streams if dataset not in played]
         faults = {
-            "it has rows of other learners": set(rows["algorithm"]) - {learner},
             "a learner of the board has its name": learner in names,
             f"{changed} of its {len(rows)} streams have changed since": changed,
             f"it has no numbers on {', '.join(lacking)}, and on all {len(streams)} data sets it "

@@ -194,7 +194,6 @@ def test_what_is_outdated_is_not_mixed(played: Store) -> None:
     assert ("Mine (submitted)" in set(both["label"]), notes) == (True, [])
     short = {**own[0], "values": own[0]["values"].split()[0]}
     for change, why in [
-        ({"cells": [*own, {**own[0], "algorithm": "pa"}]}, "it has rows of other learners"),
         ({"learner": "pm", "cells": pm.to_dict("records")}, "a learner of the board has its name"),
         ({"cells": own[:1]}, "it has no numbers on"),
         ({"cells": [short, own[1]]}, "it has fewer repeats than the board"),
