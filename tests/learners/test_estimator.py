@@ -165,28 +165,24 @@ def learnt(model: MultiTaskClassifier) -> np.ndarray:
 
 
 def test_any_form_of_the_same_examples_gives_the_same_bits(tmp_path: Path) -> None:
-    """From a file mapped into memory; of sparse rows, whatever the type of their indices."""
-    X, y, task = examples(300)
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    rows = sparse.csr_array(X)
-    long = (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64))
-    for one, other in ((X, mapped), (rows, sparse.csr_array(long, X.shape))):
-        expected = learnt(PassiveAggressive().fit(one, y, task))
-        np.testing.assert_array_equal(learnt(PassiveAggressive().fit(other, y, task)), expected)
-
-
-def test_rows_of_32_bits_are_learnt_from_block_by_block() -> None:
-    """As the same numbers in 64 bits are: more than one block of them, in one call and in two."""
+    """From a file mapped into memory; of 32 bits, in one call and in two, and more than a block of
+    them; of sparse rows, whatever the type of their indices."""
     X, y, task = examples(20_000)
     assert X.size > BLOCK
-    few = X.astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    few, rows = X.astype(np.float32), sparse.csr_array(X)
     few.flags.writeable = False
-    expected = learnt(PassiveAggressive().fit(few.astype(np.float64), y, task))
-    np.testing.assert_array_equal(learnt(PassiveAggressive().fit(few, y, task)), expected)
-    parts = PassiveAggressive().partial_fit(few[:99], y[:99], task[:99])
-    parts.partial_fit(few[99:], y[99:], task[99:])
-    np.testing.assert_array_equal(learnt(parts), expected)
+    long = (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64))
+    for one, other in (
+        (X, np.load(tmp_path / "X.npy", mmap_mode="r")),
+        (few.astype(np.float64), few),
+        (rows, sparse.csr_array(long, X.shape)),
+    ):
+        expected = learnt(PassiveAggressive().fit(one, y, task))
+        np.testing.assert_array_equal(learnt(PassiveAggressive().fit(other, y, task)), expected)
+        parts = PassiveAggressive().partial_fit(other[:99], y[:99], task[:99])
+        parts.partial_fit(other[99:], y[99:], task[99:])
+        np.testing.assert_array_equal(learnt(parts), expected)
 
 
 def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from omtl.data.streams import one_by_one
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE
 from omtl.kernel.play import TINY
-from omtl.kernel.rules import Play, Shape
+from omtl.kernel.rules import Shape
 from omtl.learners.admm import CADMM
 from omtl.learners.parameter_free import ParameterFree
 from omtl.learners.parameter_free_lazy import LazyParameterFree
@@ -66,25 +67,6 @@ TRACE = json.loads((GOLDEN / "peers.json").read_text("utf-8"))
 """Digests of the program's trace, and how they were made."""
 
 
-class Asking:
-    """The recorder (`omtl.kernel.loop`) of who was asked: counts before each example."""
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-        self.peers: list[int] = []
-
-    def begin(self) -> int:
-        """Return what is so far: nothing."""
-        return 0
-
-    def scored(self, so_far: int, play: Play, *rest: Any) -> int:
-        """Note the counts before the example."""
-        del rest
-        self.asked.append(int(play.state.asked.sum()))
-        self.peers.append(int(play.state.peers.sum()))
-        return so_far
-
-
 @pytest.mark.usefixtures("real_home")
 @pytest.mark.parametrize(
     ("name", "learner", "zero"),
@@ -101,11 +83,18 @@ def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zer
     order = np.random.default_rng(24).permutation(n)
     stream = one_by_one(order, np.array([n]))
     shape = Shape(K, tasks.X.shape[1], mixing_matrix(K), isinstance(examples.rows, SparseRows))
-    state, asking = learner.new_state(shape), Asking()
+    state = learner.new_state(shape)
+    before: list[tuple[int, int]] = []
+
+    def scored(so_far: int, *_: Any) -> int:
+        before.append((int(state.asked.sum()), int(state.peers.sum())))
+        return so_far
+
+    asking = SimpleNamespace(begin=lambda: 0, scored=scored)
     run(learner, state, examples, stream, asking, compiled=False, zero=zero)
     trace = TRACE[name]
-    for what in ("asked", "peers"):
-        counts = [*getattr(asking, what), int(getattr(state, what).sum())]
+    for what, so_far in zip(("asked", "peers"), zip(*before, strict=True), strict=True):
+        counts = [*so_far, int(getattr(state, what).sum())]
         assert counts[-1] == trace[what]
         digest = hashlib.sha256(bytes(np.diff(counts).tolist())).hexdigest()
         assert digest == trace[f"sha256_of_{what}"]
