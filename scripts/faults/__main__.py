@@ -42,8 +42,7 @@ def broken(
     """
     turns = sorted(islice(cycle(pairs), count), key=lambda pair: pair[1])
     with tempfile.TemporaryDirectory() as name:
-        compiled = Path(name) / "compiled"
-        calm = Place(Path(name) / "calm", compiled)
+        calm = Place(Path(name) / "calm")
         calm.start().ends()
         for engine in sorted({engine for _, engine in turns}):
             kinds = [kind for kind, its in turns if its == engine]
@@ -53,7 +52,7 @@ def broken(
                     drawn = random.Random(f"{seed} {engine} {number}")
                     is_broken, fault = False, ""
                     with ExitStack() as undo:
-                        ground = Ground(folder, compiled, calm, engine, cluster, drawn, undo)
+                        ground = Ground(folder, calm, engine, cluster, drawn, undo)
                         place = ground.place("place")
                         try:
                             is_broken = KINDS[kind][0](ground, place)

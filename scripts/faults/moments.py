@@ -30,8 +30,6 @@ class Ground:
     ----------
     folder : Path
         An empty one.
-    compiled : Path
-        The folder of compiled code.
     calm : Place
         That of an undisturbed run.
     engine : str
@@ -42,7 +40,6 @@ class Ground:
     """
 
     folder: Path
-    compiled: Path
     calm: Place
     engine: str
     cluster: Any
@@ -51,7 +48,7 @@ class Ground:
 
     def place(self, name: str, home: Path | None = None) -> Place:
         """Return a new place."""
-        return Place(self.folder / name, self.compiled, home)
+        return Place(self.folder / name, home)
 
     def start(self, place: Place, files: int | None = None) -> Run:
         """Begin a run on the engine, on some workers."""

@@ -38,14 +38,13 @@ class Place:
 
     Parameters
     ----------
-    folder, compiled : Path
-        Compiled code is in the latter.
+    folder : Path
     home : Path, optional
         Of the store; by default in the folder.
     """
 
-    def __init__(self, folder: Path, compiled: Path, home: Path | None = None) -> None:
-        self.folder, self.home, self._compiled = folder, home or folder / "home", compiled
+    def __init__(self, folder: Path, home: Path | None = None) -> None:
+        self.folder, self.home = folder, home or folder / "home"
         self.store = Store(self.home / "store")
         self._table, self._log = folder / "experiments" / "mini" / "table1.yaml", Path()
         self.write_experiment()
@@ -69,7 +68,6 @@ class Place:
         words = ["table", TABLE, "--seed", "1", "--repeats", str(REPEATS), "--jobs", "2"]
         words += ["--parallel", engine, *(["--address", address] if address else [])]
         own = {"OMTL_HOME": str(self.home), "OMTL_OWN": str(self.folder), "PYTHONPATH": str(ROOT)}
-        own["NUMBA_CACHE_DIR"] = str(self._compiled)
         log = self.folder.with_name(f"{self.folder.name}-{time.monotonic_ns()}.log")
         with log.open("wb") as said:
             process = subprocess.Popen(

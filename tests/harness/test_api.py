@@ -87,10 +87,10 @@ def test_the_package_shows_its_public_names_and_imports_nothing() -> None:
 def test_a_class_of_this_file_is_compared_on_a_frame(frame: pd.DataFrame) -> None:
     """With a grid of its own, beside a name, an estimator and a classifier of scikit-learn."""
     data = datasets.from_frame(frame, label="ill", task="clinic", name="clinics")
-    others = ["MAJORITY", omtl.ROMPGD(eta=0.2), SGDClassifier(alpha=0.01)]
+    others = ["MAJORITY", omtl.PassiveAggressive(C=0.2), SGDClassifier(alpha=0.01)]
     found = omtl.compare(Descent, data, against=others, grid={"eta": [0.1, 1.0]}, **SMALL)
     assert set(found.frame["algorithm"]) == {
-        *("Descent", "majority", "ROMPGD(eta=0.2)", "SGDClassifier(alpha=0.01)")
+        *("Descent", "majority", "PassiveAggressive(C=0.2)", "SGDClassifier(alpha=0.01)")
     }
     best = found.frame.set_index("algorithm")["mean"]
     assert best["Descent"] < 20.0 < best["majority"]

@@ -69,8 +69,8 @@ def test_whatever_a_unit_loads_is_in_its_key(tmp_path: Path) -> None:
     units = {
         "network": small("dom2").unit(0, 0),
         "grid": _on_walk("rom_rda", "rounds", "rom"),
-        "held out": _on_walk("osmtl_e", "heldout", "osmtl"),
-        "batch": _on_walk("stl", "batch_20", "osmtl"),
+        "held out": _on_walk("pm", "heldout", "osmtl"),
+        "batch": _on_walk("itl", "batch_20", "osmtl"),
         "own table": _own_table(tmp_path),
     }
     for name, unit in units.items():

@@ -36,8 +36,9 @@ def python(*words: str, **how: Any) -> Done:
 
 
 def started(home: Path, *words: str, units: int) -> subprocess.Popen[str]:
-    """Start `omtl run` with many repeats; return it once some units are in the store."""
-    command = [sys.executable, "-m", "omtl", "run", "algorithm=pm", "repeats=20000", *words]
+    """Start `omtl run` with minutes of repeats; return it once some units are in the store."""
+    long = ("algorithm=pm", "dataset.options.n_examples=50000", "repeats=2000")
+    command = [sys.executable, "-m", "omtl", "run", *long, *words]
     how: dict[str, Any] = {"cwd": ROOT, "env": environment(home), "text": True}
     run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **how)
     until = time.monotonic() + 300

@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import thorough
+from sklearn.datasets import dump_svmlight_file
 
 import data_fetchers
 from omtl.experiment.config import option_files
@@ -61,21 +61,19 @@ def models(rng: Rng, folder: Path) -> None:
 
 def tables(rng: Rng, folder: Path) -> None:
     """Tables of one's own, damaged."""
-    X = rng.standard_normal((N, 3)).round(2)
-    tasks = [f"t{k}" for k in np.arange(N) // 2 % 2]
-    columns = {"label": Y, "task": tasks, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
-    kind = str(rng.choice(["csv", "parquet", "svmlight", "npz"]))
+    X, task = rng.standard_normal((N, 3)).round(2), np.arange(N) // 2 % 2
+    frame = pd.DataFrame(X, columns=[*"abc"]).assign(label=Y, task=[f"t{k}" for k in task])
+    svmlight = partial(dump_svmlight_file, X, Y, zero_based=False, query_id=task)
+    written: dict[str, Callable[[Path], object]] = {
+        "csv": partial(frame.to_csv, index=False),
+        "parquet": frame.to_parquet,
+        "svmlight": lambda path: svmlight(str(path)),
+        "npz": partial(np.savez, X=X, y=Y, task=task),
+        "compressed.npz": partial(np.savez_compressed, X=X, y=Y, task=task),
+    }
+    kind = str(rng.choice([*written]))
     path = folder / f"table.{kind}"
-    if kind == "parquet":
-        pyarrow.parquet.write_table(pyarrow.table(columns), path)
-    elif kind == "npz":
-        save = [np.savez, np.savez_compressed][int(rng.integers(2))]
-        save(path, X=X, y=Y, task=np.arange(N) // 2 % 2)
-    else:
-        forms = {"csv": "{},t{},{},{},{}", "svmlight": "{} qid:{} 1:{} 2:{} 3:{}"}
-        lines = [",".join(columns)] * (kind == "csv")
-        lines += [forms[kind].format(Y[i], i // 2 % 2, *X[i].tolist()) for i in range(N)]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    written[kind](path)
     path.write_bytes(_mutated(path.read_bytes(), rng))
     found = data_fetchers.load("table_file", path=str(path), one_class="keep")
     assert (np.abs(found.y) == 1.0).all()
