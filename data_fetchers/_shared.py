@@ -10,6 +10,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -273,6 +274,15 @@ def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:
     )
 
 
+def rows_of_counts(counts: Sequence[Mapping[str, int]]) -> sparse.csr_array:
+    """Return a row for each text: how often it has each feature of all, in the names' order."""
+    column = {name: j for j, name in enumerate(sorted(set().union(*counts)))}
+    indices = np.fromiter(map(column.__getitem__, chain.from_iterable(counts)), np.int64)
+    data = np.fromiter(chain.from_iterable(one.values() for one in counts), np.float64)
+    start = np.cumsum([0, *map(len, counts)])
+    return canonical(sparse.csr_array((data, indices, start), shape=(len(counts), len(column))))
+
+
 def review_tasks(
     where: str,
     reviews: Mapping[str, Sequence[Review]],
@@ -301,8 +311,6 @@ def review_tasks(
     UserError
         If there are other numbers of reviews than expected, or an option is wrong.
     """
-    from sklearn.feature_extraction import DictVectorizer  # it loads slowly
-
     given = [ngrams] if isinstance(ngrams, int) else ngrams
     lengths = checked_choices(where, "ngrams", given, (1, 2))
     counts = [
@@ -313,7 +321,6 @@ def review_tasks(
         for text, _ in own
     ]
     y, task = in_tasks([np.array([label for _, label in own]) for own in reviews.values()])
-    X = canonical(DictVectorizer(dtype=np.float64).fit_transform(counts))
-    tasks = Tasks(weighted(where, X, value), y, task, tuple(reviews))
+    tasks = Tasks(weighted(where, rows_of_counts(counts), value), y, task, tuple(reviews))
     check_counts(where, sizes(tasks, "reviews"))
     return tasks
