@@ -93,15 +93,6 @@ def test_syn1_is_two_kinds_in_two_places() -> None:
         np.testing.assert_allclose(np.cov(X.T), np.eye(2), atol=0.15)
 
 
-def test_syn2_is_one_place_with_opposite_labels() -> None:
-    """All about [10, 10]; the second kind's labels are the opposite of the first boundary's."""
-    tasks = lifelong(kinds="opposite", spread=0.0)
-    X = np.asarray(tasks.X)
-    np.testing.assert_allclose(X.mean(axis=0), 10.0, atol=0.1)
-    side = np.where(tasks.task < 25, 1.0, -1.0)
-    np.testing.assert_array_equal(tasks.y, side * np.where(X[:, 1] > X[:, 0], 1.0, -1.0))
-
-
 @pytest.mark.parametrize(("spread_is", "std"), [("variance", 1e-3**0.5), ("std", 1e-3)])
 def test_each_task_has_its_own_boundary(spread_is: str, std: float) -> None:
     """ε_T is one number for both components: labels are of a_T = a + ε_T (1, 1)."""
@@ -136,16 +127,6 @@ def test_a_sample_is_of_each_tasks_own_examples(seed: int, per_task: int) -> Non
     again = sampled("here", whole, per_task, seed)
     assert again.sha256 == part.sha256
     assert sampled("here", whole, None, seed) is whole
-
-
-def test_a_sample_is_uniform() -> None:
-    """Each example is kept as often, within four deviations, whatever its label."""
-    whole = few((10, 5), (3, 1))
-    kept = np.zeros(15)
-    for seed in range(2_000):
-        kept[np.asarray(sampled("here", whole, 2, seed).X)[:, 0].astype(int)] += 1.0
-    share = np.repeat([0.2, 0.4], [10, 5])
-    assert np.all(np.abs(kept / 2_000 - share) < 4.0 * np.sqrt(share * (1 - share) / 2_000))
 
 
 def test_a_sample_may_have_a_share_of_positives() -> None:

@@ -6,22 +6,18 @@ compared with the files in `tests/helpers/tiny_files.py` by hand, and options th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from tiny_files import CONSTANTS, FILES, TERMS
 
 import data_fetchers
-from data_fetchers import _catalogue, isolet, mhc, news20, sentiment25, tdt2
+from data_fetchers import _catalogue, isolet, news20, tdt2
 from omtl.data.streams import Classes, Tasks
 from omtl.util.errors import UserError
 
@@ -100,10 +96,6 @@ def test_counts_of_ratings_are_those_of_the_files(monkeypatch: pytest.MonkeyPatc
     assert data_fetchers.load("eachmovie").names
 
 
-def test_a_tab_may_be_within_a_review() -> None:
-    assert [*sentiment25.parse("a\ttab\t1\n", ("1",))] == ["a\ttab"]
-
-
 @pytest.mark.parametrize("load", [isolet.load, lambda **o: news20.load(tasks=["comp"], **o)])
 def test_rows_may_be_projected_on_their_principal_axes(load: Callable[..., Any]) -> None:
     whole = load().X
@@ -117,14 +109,6 @@ def test_a_term_is_weighted_by_how_few_documents_have_it() -> None:
     idf = np.log(5 / np.array([3, 3, 3, 1]))
     logs = np.where(TERMS > 0, 1 + np.log(np.maximum(TERMS, 1)), 0.0)
     assert np.allclose(tdt2.load(categories=1, value="tfidf").X.toarray(), logs * idf)
-
-
-@given(st.lists(st.text(mhc.AMINO_ACIDS, min_size=1, max_size=15), max_size=8))
-def test_bigrams_are_counted(peptides: list[str]) -> None:
-    pairs = [first + second for first in mhc.AMINO_ACIDS for second in mhc.AMINO_ACIDS]
-    for peptide, row in zip(peptides, mhc.bigrams(peptides), strict=True):
-        expected = Counter(map("".join, pairwise(peptide)))
-        assert {pairs[at]: row[at] for at in np.flatnonzero(row)} == expected
 
 
 def test_versions_of_one_collection_share_a_folder(home: Path) -> None:
