@@ -28,6 +28,9 @@ LANES = 8
 BLOCK = 2 * LANES
 """Elements per iteration of the product with a dense row: two independent sums."""
 
+WIDTHS = (32, 16, 8, 4, 2, 1)
+"""Numbers of columns that are processed at once."""
+
 SUMS = 4
 """Number of independent sums in the product of a sparse row with one vector."""
 
@@ -120,19 +123,24 @@ def lane_sums(
 class Columns(Lanes):
     """Some columns of a table and a row's nonzeros, from the arguments of operations on them.
 
-    The first argument is the number of lanes. The second has the table, the indices and the values
-    of rows, and one number for each column; the third the row's first nonzero and the one after its
-    last, the first column of each slot, and the number of columns of a slot; the last the slots.
+    The first argument has the table, the indices and the values of rows, and one number for each
+    column; the second the row's first nonzero, the one after its last, and the number of columns of
+    a slot; the last the slots.
     """
 
-    def __init__(self, context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> None:
-        super().__init__(context, builder, signature.args[0].literal_value)
-        arrays = self.arrays(signature.args[1], args[1])
+    def __init__(
+        self, context: Any, builder: ir.IRBuilder, signature: Any, args: Any, lanes: int
+    ) -> None:
+        super().__init__(context, builder, lanes)
+        arrays = self.arrays(signature.args[0], args[0])
         self.table, self.indices, self.values, self.by_column = arrays
-        self.start, self.stop, first, n = cgutils.unpack_tuple(builder, args[2])
-        slots = cgutils.unpack_tuple(builder, args[3])
-        self.columns = [builder.add(builder.mul(slot, n), first) for slot in slots]
+        self.start, self.stop, self.n = cgutils.unpack_tuple(builder, args[1])
+        self.firsts = [builder.mul(s, self.n) for s in cgutils.unpack_tuple(builder, args[2])]
         self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
+
+    def choose(self, place: ir.Value) -> None:
+        """Choose the columns of each slot that begin at a place in it."""
+        self.columns = [self.builder.add(first, place) for first in self.firsts]
 
     def weights(self, e: ir.Value) -> list[ir.Value]:
         """Return pointers to the weights of the feature of nonzero `e`, by first column."""
@@ -151,33 +159,40 @@ class Columns(Lanes):
         return b.shuffle_vector(first, nothing, everywhere)
 
 
-def _on_columns(operate: Callable[[Columns], None]) -> Any:
-    """Return an operation on columns as compiled code calls it, with the arguments of `Columns`."""
+def _on_columns(operate: Callable[[Columns], None], widths: tuple[int, ...]) -> Any:
+    """Return an intrinsic that does this to all columns of slots, as many at once as is left.
 
-    @intrinsic(prefer_literal=True)
+    With a single width, their number is a multiple of it.
+    """
+
+    @intrinsic
     def operation(
         typingctx: Any,  # noqa: ARG001
-        lanes: types.Type,
         arrays: Any,
         places: types.Type,  # noqa: ARG001
         slots: Any,
     ) -> tuple[Any, Callable]:
         # A table of one column is in both orders; numba takes its transpose for one in Fortran's.
-        if arrays[0].layout not in "CF" or not isinstance(lanes, types.IntegerLiteral):
-            raise TypingError("lanes need a C-ordered table, and their number as a literal")
+        if arrays[0].layout not in "CF":
+            raise TypingError("lanes need a C-ordered table")
 
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-            operate(Columns(context, builder, signature, args))
+            end = ir.Constant(ir.IntType(64), 0)
+            for lanes in widths:
+                row = Columns(context, builder, signature, args, lanes)
+                begin, end = end, builder.sub(row.n, builder.urem(row.n, row.n.type(lanes)))
+                with row.places(begin, end, lanes) as (place, _):
+                    row.choose(place)
+                    operate(row)
             return context.get_dummy_value()
 
-        integers = [types.UniTuple(types.intp, n) for n in (4, slots.count)]
-        return types.void(lanes, arrays, *integers), generate
+        integers = [types.UniTuple(types.intp, n) for n in (3, slots.count)]
+        return types.void(arrays, *integers), generate
 
     return operation
 
 
-@_on_columns
-def dot_lanes(row: Columns) -> None:
+def _dot(row: Columns) -> None:
     """Write the products of a row's nonzeros with columns, one for each lane and slot.
 
     Four or more lanes have one sum each, fewer have the `SUMS` of a single product.
@@ -203,8 +218,7 @@ def dot_lanes(row: Columns) -> None:
         builder.store(product, row.at(row.by_column, column), align=8)
 
 
-@_on_columns
-def axpy_lanes(row: Columns) -> None:
+def _axpy(row: Columns) -> None:
     """Add a row's nonzeros to columns, of which none occurs twice, each times its number."""
     builder = row.builder
     steps = [row.load(row.by_column, column) for column in row.columns]
@@ -215,39 +229,22 @@ def axpy_lanes(row: Columns) -> None:
             builder.store(builder.fadd(weights, builder.fmul(value, step)), place, align=8)
 
 
-def _in_lanes(some: Callable) -> Callable:
-    """Extend `some`, which handles one column per lane, to any number of columns.
-
-    They are in one function: each inlined one is compiled for itself too. A loop over the widths
-    (`numba.literal_unroll`) gives the same sums, and takes 8% longer where columns are few.
-    """
+def _in_lanes(operate: Callable[[Columns], None]) -> Callable:
+    """Return the compiled form of an operation on all columns of some slots."""
+    some = _on_columns(operate, WIDTHS)
 
     def columns(table, x, n, slots, by_column):
-        arrays = table, x.rows.indices, x.rows.values, by_column
-        start, stop, p = x.rows.indptr[x.i], x.rows.indptr[x.i + 1], 0
-        while p + 32 <= n:
-            some(32, arrays, (start, stop, p, n), slots)
-            p += 32
-        while p + 16 <= n:
-            some(16, arrays, (start, stop, p, n), slots)
-            p += 16
-        while p + 8 <= n:
-            some(8, arrays, (start, stop, p, n), slots)
-            p += 8
-        while p + 4 <= n:
-            some(4, arrays, (start, stop, p, n), slots)
-            p += 4
-        while p + 2 <= n:
-            some(2, arrays, (start, stop, p, n), slots)
-            p += 2
-        while p < n:
-            some(1, arrays, (start, stop, p, n), slots)
-            p += 1
+        start, stop = x.rows.indptr[x.i], x.rows.indptr[x.i + 1]
+        some((table, x.rows.indices, x.rows.values, by_column), (start, stop, n), slots)
 
     return columns
 
 
-@compiled_as(_in_lanes(dot_lanes))
+dot_block = _on_columns(_dot, (BLOCK,))
+"""`dot_columns` of blocks of columns: ``dot_block((table, indices, values, products), …)``."""
+
+
+@compiled_as(_in_lanes(_dot))
 def dot_columns(
     table: np.ndarray, x: Example, n: int, slots: tuple[int, ...], products: np.ndarray
 ) -> None:
@@ -258,7 +255,7 @@ def dot_columns(
         products[own] = x.rows.values[part] @ table[x.rows.indices[part], own]
 
 
-@compiled_as(_in_lanes(axpy_lanes))
+@compiled_as(_in_lanes(_axpy))
 def axpy_columns(
     table: np.ndarray, x: Example, n: int, slots: tuple[int, ...], steps: np.ndarray
 ) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from omtl.kernel.inlining import compiled_as, inlined
-from omtl.kernel.lanes import BLOCK, dot_lanes
+from omtl.kernel.lanes import dot_block
 from omtl.kernel.products import rescale, sum_of_squares
 
 SWEEPS = 30
@@ -178,8 +178,7 @@ FAINT = 1e-8
 def _multiply_by_row(left, right, product, each):
     n = each.size
     for i in range(n):
-        for k in range(0, product.shape[1], BLOCK):
-            dot_lanes(BLOCK, (right, each, left[i], product[i]), (0, n, k, 0), (0,))
+        dot_block((right, each, left[i], product[i]), (0, n, product.shape[1]), (0,))
 
 
 @compiled_as(_multiply_by_row)
