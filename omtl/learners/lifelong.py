@@ -172,6 +172,25 @@ class Knowledge(NamedTuple):
             epsilon = factor * math.sqrt(math.log(c) / (8.0 * self.alpha_sum[c]))
             exponential_weights(share, self.losses[c], epsilon)
 
+    def vote(self, c, clip, sample):
+        """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
+        if sample:
+            return self.said(drawn(self, self.share[:c]), clip)
+        each = CLIP_NONE if clip == CLIP_SUM else clip
+        total = 0.0
+        for j in range(c):
+            total += self.share[j] * self.said(j, each)
+        return min(1.0, max(-1.0, total)) if clip == CLIP_SUM else total
+
+    def error(self, j, y, loss):
+        """Return e_t of past classifier j (algorithm 2, line 3, or a variant)."""
+        if loss == ZERO_ONE:
+            return 0.0 if y * self.answer(j) > 0.0 else 1.0
+        if loss == HINGE:
+            return max(0.0, 1.0 - y * self.answer(j))
+        gap = self.said(j, CLIP_EACH) - y
+        return gap * gap
+
 
 class AKLO(NamedTuple):
     """AKLO Sum and AKLO Sample, Unif Sum and Unif Sample (AKLO paper, algorithms 1 and 2).
@@ -275,14 +294,14 @@ class AKLO(NamedTuple):
             return own
         state.weigh(c, self.uniform, self.epsilon_factor)
         a = self.alpha(state.seen[c] + 1, state.horizon[k])
-        return (1.0 - a) * own + a * self.vote(state, c)
+        return (1.0 - a) * own + a * state.vote(c, self.clip, self.sample)
 
     def update(self, state: Knowledge, x: Example, y: float, score: float) -> bool:  # noqa: ARG002
         """Reweight the past classifiers, then take the own classifier's gradient step."""
         k = np.uint32(x.task)
         c = np.uint32(state.column[k])
         for j in range(c):
-            state.losses[c, j] += self.error(state, y, j)
+            state.losses[c, j] += state.error(j, y, self.loss)
         own = y * state.answer(c)
         fired = own < self.margin or own <= 0.0
         if fired:
@@ -312,22 +331,3 @@ class AKLO(NamedTuple):
         state.n_begun[0] = c + 1
         for t in range(1, max(1, state.horizon[k]) + 1):
             state.alpha_sum[c] += self.alpha(t, state.horizon[k])
-
-    def vote(self, state, c):
-        """Return O(x), the base's vote: eq. 3, or eq. 2 and its variants."""
-        if self.sample:
-            return state.said(drawn(state, state.share[:c]), self.clip)
-        each = CLIP_NONE if self.clip == CLIP_SUM else self.clip
-        total = 0.0
-        for j in range(c):
-            total += state.share[j] * state.said(j, each)
-        return min(1.0, max(-1.0, total)) if self.clip == CLIP_SUM else total
-
-    def error(self, state, y, j):
-        """Return e_t of past classifier j (algorithm 2, line 3, or a variant)."""
-        if self.loss == ZERO_ONE:
-            return 0.0 if y * state.answer(j) > 0.0 else 1.0
-        if self.loss == HINGE:
-            return max(0.0, 1.0 - y * state.answer(j))
-        gap = state.said(j, CLIP_EACH) - y
-        return gap * gap

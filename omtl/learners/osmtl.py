@@ -67,6 +67,15 @@ class Attentions(NamedTuple):
                 for k in range(self.steps.size):
                     self.loss[k, j] = hinge(y, self.W.products[k])
 
+    def add_taken(self, rows):
+        """Add the examples of the round to all tasks' weights, as often as `taken` says."""
+        for j in range(self.steps.size):
+            y, x = self.given.take(j, rows)
+            if y != 0.0:
+                for k in range(self.steps.size):
+                    self.W.steps[k] = self.taken[k, j]
+                self.W.add_all(x)
+
 
 class OSMTLExponential(NamedTuple):
     """OSMTL-e (algorithm 2 of the OSMTL paper).
@@ -145,7 +154,7 @@ class OSMTLExponential(NamedTuple):
 
     def close_round(self, state: Attentions, rows: Any) -> None:
         """Take the steps of the weights and of the attentions."""
-        W, label, learns = state.W, state.given.weight, state.learns
+        label, learns = state.given.weight, state.learns
         C, alpha = state.rates[0], state.rates[1]
         state.find_losses(rows)
         for k in range(label.size):
@@ -160,12 +169,7 @@ class OSMTLExponential(NamedTuple):
             if learns[k]:
                 self.attend(state, k)
                 state.steps[k] += 1
-        for j in range(label.size):
-            y, x = state.given.take(j, rows)
-            if y != 0.0:  # eq. 9
-                for k in range(label.size):
-                    W.steps[k] = state.taken[k, j]
-                W.add_all(x)
+        state.add_taken(rows)  # eq. 9
         learns[:] = False
 
     def attend(self, state: Attentions, k: int) -> None:
