@@ -32,7 +32,16 @@ import numpy as np
 
 from omtl.data.rows import DenseRows, Rows, SparseRows
 from omtl.kernel.inlining import forms, inlined, loop, method
-from omtl.kernel.rules import Example, Play, close_round, is_compiled, open_round, score, update
+from omtl.kernel.rules import (
+    Example,
+    Play,
+    Shape,
+    close_round,
+    is_compiled,
+    open_round,
+    score,
+    update,
+)
 
 
 def _go_on(self, so_far, *rest):  # noqa: ARG001
@@ -107,7 +116,8 @@ def run(
 class Batch(NamedTuple):
     """Examples in stream order.
 
-    Shapes: `y` (labels, -1 or +1), `task`, `node` and `square_norm` (n_examples,).
+    Shapes: `y` (labels, -1 or +1), `task`, `node` and `square_norm` (n_examples,); the norms of
+    dense rows are computed as these are read, and `square_norm` is empty.
     """
 
     rows: Rows
@@ -115,6 +125,12 @@ class Batch(NamedTuple):
     task: np.ndarray
     node: np.ndarray
     square_norm: np.ndarray
+
+
+def no_examples(rows: Rows) -> Batch:
+    """Return a batch of none of these rows."""
+    numbers, places = np.zeros(0), np.zeros(0, dtype=np.int64)
+    return Batch(rows, numbers, places, places, numbers)
 
 
 class Clock(NamedTuple):
@@ -171,13 +187,31 @@ def new_clock(n_tasks: int) -> Clock:
     )
 
 
-def new_sparse_window(n_slots: int, room: int) -> SparseRows:
+def new_sparse_window(n_slots: int, room: int) -> Rows:
     """Return empty slots for sparse rows of up to `room` nonzeros.
 
     A slot is row 2 · slot; odd rows are the gaps between slots.
     """
     begin = np.repeat(np.arange(n_slots + 1, dtype=np.int64) * room, 2)[:-1]
     return SparseRows(begin, np.zeros(n_slots * room, dtype=np.int32), np.zeros(n_slots * room))
+
+
+def new_feed(learner: Any, state: Any, shape: Shape, by_task: bool) -> Feed:
+    """Return a stream before its first example, with a window without room for sparse rows.
+
+    Parameters
+    ----------
+    learner, state, by_task
+        As in `Feed`.
+    shape : Shape
+        What the learner knows of the stream.
+    """
+    holds = hasattr(learner, "close_round")
+    n_slots = 2 * shape.n_tasks + 1 if holds else 0
+    clock, window = new_clock(shape.n_tasks), new_sparse_window(n_slots, 0)
+    if not shape.sparse:
+        window = DenseRows(np.zeros((n_slots, shape.n_features)))
+    return Feed(learner, state, window, clock, by_task, holds)
 
 
 def _hold_dense(window, slot, rows, i):
@@ -212,55 +246,67 @@ def with_room(window: Rows, n_slots: int, room: int) -> Rows:
 
 
 @inlined
-def _end_round(feed, source):
+def square_norm_of(x):
+    """Return the squared norm of a dense vector, in the order of sums of NumPy's ``einsum``."""
+    even = odd = 0.0
+    n = len(x)
+    whole = n - n % 8
+    for start in range(0, whole, 8):
+        for k in (6, 4, 2, 0):
+            even += x[start + k] * x[start + k]
+            odd += x[start + k + 1] * x[start + k + 1]
+    for k in range(whole, n - 1, 2):
+        even += x[k] * x[k]
+        odd += x[k + 1] * x[k + 1]
+    if n % 2:
+        even += x[n - 1] * x[n - 1]
+    return even + odd
+
+
+def _dense_norm(rows, i, square_norm):  # noqa: ARG001
+    return square_norm_of(rows.X[i])
+
+
+def _sparse_norm(rows, i, square_norm):  # noqa: ARG001
+    return square_norm[i]
+
+
+norm_of_row = forms(_dense_norm, _sparse_norm)
+"""Return the squared norm of a row, which is known if it is sparse: ``(rows, i, square_norm)``."""
+
+
+@inlined
+def end_round(feed, source):
+    """End the current round of a stream."""
     close_round(feed.learner, feed.state, source)
     feed.clock.is_open[0] = False
     feed.clock.n_met[0] = 0
     feed.clock.round[0] += 1
 
 
-def follow_slowly(feed: Feed, batch: Batch, learns: bool, ends: bool, scores: np.ndarray) -> None:
-    """Score examples, and learn from each after it is scored.
-
-    Parameters
-    ----------
-    feed : Feed
-    batch : Batch
-    learns : bool
-        Whether to learn. If not, each example is scored as part of the current round, or of the
-        next one, which is opened; this does not affect later learning.
-    ends : bool
-        Whether the round ends after these examples.
-    scores : ndarray of shape (n_examples,)
-        Where the scores are written.
-    """
+@inlined
+def follow_example(feed, rows, i, y, k, node, square_norm, learns):
+    """Score an example, which is row `i`, and learn from it; return its score."""
     learner, state, clock = feed.learner, feed.state, feed.clock
-    n_tasks = clock.last_met.size
-    source = feed.window if feed.holds else batch.rows
-    for i in range(batch.task.size):
-        k = batch.task[i]
-        if learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
-            _end_round(feed, source)
-        if not clock.is_open[0]:
-            open_round(learner, state, source)
-            clock.is_open[0] = True
-        t = clock.round[0]
-        row = i
-        if feed.holds:
-            slot = 2 * k + t % 2 if learns else 2 * n_tasks  # a new task moves no row
-            row = hold(feed.window, slot, batch.rows, i)
-        x = Example(source, row, k, batch.node[i], batch.square_norm[i], t)
-        scores[i] = score(learner, state, x)
-        if not learns:
-            continue
-        if x.square_norm > 0.0:
-            update(learner, state, x, batch.y[i], scores[i])
+    n_tasks, source, row = clock.last_met.size, feed.window if feed.holds else rows, i
+    if not square_norm < np.inf or k >= n_tasks:
+        raise ValueError("a row that is not finite, or a task that is not known")
+    if learns and clock.is_open[0] and clock.last_met[k] == clock.round[0]:
+        end_round(feed, source)
+    if not clock.is_open[0]:
+        open_round(learner, state, source)
+        clock.is_open[0] = True
+    t = clock.round[0]
+    if feed.holds:
+        slot = 2 * k + t % 2 if learns else 2 * n_tasks  # a new task moves no row
+        row = hold(feed.window, slot, rows, i)
+    x = Example(source, row, k, node, square_norm, t)
+    value = score(learner, state, x)
+    if learns:
+        if square_norm > 0.0:
+            update(learner, state, x, y, value)
         clock.last_met[k] = t
         clock.n_met[0] += 1
         if not feed.by_task or clock.n_met[0] == n_tasks:
-            _end_round(feed, source)
-    if ends and clock.n_met[0] > 0:
-        _end_round(feed, source)
-
-
-follow_inlined = inlined(follow_slowly)
+            end_round(feed, source)
+    return value

@@ -6,21 +6,27 @@ an example. A *box* keeps the unpacked form in memory; its address is a plain in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+import struct
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numba import typeof, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from omtl.data.rows import DenseRows, Rows, SparseRows, square_norms
-from omtl.kernel.inlining import OPTIONS, inlined, let_methods_be_called, loop
-from omtl.kernel.loop import Batch, Feed, follow_inlined
+from omtl.data.rows import DenseRows, SparseRows
+from omtl.kernel.inlining import OPTIONS, compiled_as, let_methods_be_called, loop
+from omtl.kernel.loop import (
+    Batch,
+    Feed,
+    end_round,
+    follow_example,
+    no_examples,
+    norm_of_row,
+    square_norm_of,
+)
 from omtl.util.compile_cache import classes_in, kept
-
-SUMMED_AT_ONCE = 8192
-"""For longer rows, NumPy's sums over an array depend on a row's position in it."""
 
 
 class Boxed(types.Type):
@@ -39,197 +45,134 @@ def _address(kind: Boxed, number: Any, c: Any) -> NativeValue:  # noqa: ARG001
     return NativeValue(c.pyapi.long_as_voidptr(number))
 
 
-def _place(context: Any, builder: Any, kind: types.Type, address: Any) -> Any:
-    """Return the pointer to a value of this type."""
-    return builder.bitcast(address, context.get_value_type(kind).as_pointer())
-
-
 @intrinsic
-def contents(typingctx: Any, box: Any) -> tuple[Any, Callable]:  # noqa: ARG001
-    """Return the value in a box, in compiled code."""
-
+def _loaded(typingctx: Any, box: Any) -> tuple[Any, Callable]:  # noqa: ARG001
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_place(context, builder, signature.return_type, args[0]))
+        kind = context.get_value_type(signature.return_type)
+        return builder.load(builder.bitcast(args[0], kind.as_pointer()))
 
     return box.kind(box), generate
 
 
-@intrinsic
-def _put(typingctx: Any, box: Any, value: Any) -> tuple[Any, Callable]:  # noqa: ARG001
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[1], _place(context, builder, signature.args[1], args[0]))
-        return context.get_dummy_value()
-
-    return types.void(box, value), generate
+@compiled_as(lambda box: _loaded(box))
+def contents(box: Any) -> Any:
+    """Return the value in a box; plain Python is given the value itself."""
+    return box
 
 
-@kept(**OPTIONS)
-def fill(box, value):
-    """Put a value into a box."""
-    _put(box, value)
+CODES = {bool: "?", int: "q", float: "d"}
+"""Codes of Python's numbers in the module `struct`."""
 
 
-def words_of(value: Any) -> int:
-    """Return an upper bound of the 8-byte words that a value takes in compiled code."""
+def unpacked(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers that numba takes a value apart into, each after its code."""
     if isinstance(value, tuple):
-        return sum(map(words_of, value))
-    return 5 + 2 * value.ndim if isinstance(value, np.ndarray) else 1
-
-
-class Stream(NamedTuple):
-    """Everything that compiled code needs to continue a stream by one example.
-
-    Parameters
-    ----------
-    feed : Feed
-    one : Batch
-        Where the example goes; a sparse one, only where its row begins and ends.
-    score : ndarray of shape (1,)
-    """
-
-    feed: Feed
-    one: Batch
-    score: np.ndarray
-
-
-@inlined
-def square_norm_of(x):
-    """Return the squared norm of a dense vector, in the order of sums of NumPy's ``einsum``."""
-    even = odd = 0.0
-    n = len(x)
-    whole = n - n % 8
-    for start in range(0, whole, 8):
-        for k in (6, 4, 2, 0):
-            even += x[start + k] * x[start + k]
-            odd += x[start + k + 1] * x[start + k + 1]
-    for k in range(whole, n - 1, 2):
-        even += x[k] * x[k]
-        odd += x[k + 1] * x[k + 1]
-    if n % 2:
-        even += x[n - 1] * x[n - 1]
-    return even + odd
-
-
-@cache
-def same_as_numpy(n_features: int) -> bool:
-    """Whether norms of dense rows are, on this processor, those of NumPy to the bit."""
-    if n_features > SUMMED_AT_ONCE:
-        return False
-    X = np.random.default_rng(0).normal(size=(20, n_features))
-    return [*map(square_norm_of, X.tolist())] == square_norms(X).tolist()
+        for part in value:
+            yield from unpacked(part)
+    elif isinstance(value, np.ndarray):  # without an owner
+        found = (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        yield from (("q", number) for number in found)
+    else:
+        yield CODES[type(value)], value
 
 
 @kept(let_methods_be_called, **OPTIONS)
 def one_dense(box, x, label, task, node):
     """Process a dense example; return its score."""
-    stream = contents(box)
-    row = stream.one.rows.X[0]
-    if x.size != row.size:
+    feed = contents(box)
+    if x.size != feed.window.X.shape[1]:
         raise ValueError("a different number of features")
-    for k in range(row.size):
-        row[k] = x[k]
-    return _one(stream, stream.one.rows, square_norm_of(row), label, task, node)
+    rows = DenseRows(x.reshape((1, x.size)))
+    return follow_example(
+        feed, rows, np.int64(0), label, task, node, square_norm_of(x), label != 0.0
+    )
 
 
 @kept(let_methods_be_called, **OPTIONS)
-def one_sparse(box, indices, values, square_norm, label, task, node):
+def one_sparse(box, ends, indices, values, square_norm, label, task, node):
     """Process a sparse example; return its score."""
-    stream = contents(box)
-    indptr, window = stream.one.rows.indptr, stream.feed.window
-    if stream.feed.holds and values.size > window.indptr[2]:
+    feed = contents(box)
+    if feed.holds and values.size > feed.window.indptr[2]:
         raise ValueError("more nonzeros than there is room for")
-    indptr[1] = values.size
-    rows = SparseRows(indptr, indices, values)
-    return _one(stream, rows, square_norm, label, task, node)
+    rows = SparseRows(ends, indices, values)
+    return follow_example(feed, rows, np.int64(0), label, task, node, square_norm, label != 0.0)
 
 
-@inlined
-def _one(stream, rows, square_norm, label, task, node):
-    if not square_norm < np.inf:
-        raise ValueError("not finite")
-    one = stream.one
-    one.y[0] = label
-    one.task[0] = task
-    one.node[0] = node
-    one.square_norm[0] = square_norm
-    batch = Batch(rows, one.y, one.task, one.node, one.square_norm)
-    _follow_known(stream.feed, batch, label != 0.0, False, stream.score)
-    return stream.score[0]
+def follow_slowly(box: Any, batch: Batch, learns: bool, ends: bool, scores: np.ndarray) -> None:
+    """Score examples, and learn from each after it is scored.
+
+    Parameters
+    ----------
+    box : Feed
+        In compiled code, the address of one.
+    batch : Batch
+    learns : bool
+        Whether to learn. If not, each example is scored as part of the current round, or of the
+        next one, which is opened; this does not affect later learning.
+    ends : bool
+        Whether the round ends after these examples.
+    scores : ndarray of shape (n_examples,)
+        Where the scores are written.
+
+    Raises
+    ------
+    ValueError
+        At an example whose norm is not finite, or whose task is not known.
+    """
+    feed = contents(box)
+    rows, y, task, node = batch.rows, batch.y, batch.task, batch.node
+    for i in range(task.size):
+        square_norm = norm_of_row(rows, i, batch.square_norm)
+        scores[i] = follow_example(feed, rows, i, y[i], task[i], node[i], square_norm, learns)
+    if ends and feed.clock.n_met[0] > 0:
+        end_round(feed, feed.window if feed.holds else rows)
 
 
-@inlined
-def _follow_known(feed, batch, learns, ends, scores):
-    for k in batch.task:
-        if k >= feed.clock.last_met.size:
-            raise ValueError("a task that is not known")
-    follow_inlined(feed, batch, learns, ends, scores)
+follow_compiled = loop(follow_slowly)
 
-
-@loop
-def many(box, batch, learns, ends, scores):
-    """Process a batch (`omtl.kernel.loop.follow_slowly`)."""
-    _follow_known(contents(box).feed, batch, learns, ends, scores)
-
-
-VECTOR, INDICES = types.float64[::1], types.int32[::1]
+VECTOR, INTEGERS, INDICES = types.float64[::1], types.int64[::1], types.int32[::1]
 EXAMPLE = (types.float64, types.int64, types.int64)
 
 
 class Engine:
     """The box of one stream, and the compiled functions that continue it.
 
-    It belongs to its arrays: a stream with new arrays gets a new engine. The functions keep it
-    alive, and refuse tasks that it does not know; they do not check the types of arrays: the caller
-    must.
+    It belongs to its arrays: a stream with new arrays gets a new engine. Whoever calls the
+    functions has to keep it, and gives arrays of the right types, which they do not check.
 
     Parameters
     ----------
     feed : Feed
-    n_features : int
     is_sparse : bool
     """
 
-    def __init__(self, feed: Feed, n_features: int, is_sparse: bool) -> None:
-        self.feed, self.n_features, self.is_sparse = feed, n_features, is_sparse
-        rows: Rows = DenseRows(np.zeros((1, n_features)))
-        if is_sparse:
-            rows = SparseRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
-        task, node = np.zeros((2, 1), np.int64)
-        one = Batch(rows, np.zeros(1), task, node, np.zeros(1))
-        self._stream = Stream(feed, one, np.zeros(1))  # keeps the arrays alive
-        self._classes = classes_in((self._stream,))
-        self._memory = np.zeros(words_of(self._stream))
-        kind = typeof(self._stream)
-        self._kind = Boxed(kind)
-        put = fill.entry(self._classes, (self._kind, kind))
-        put(self._memory.ctypes.data, self._stream)
+    def __init__(self, feed: Feed, is_sparse: bool) -> None:
+        self.feed, self.is_sparse = feed, is_sparse
+        codes, numbers = zip(*unpacked(feed), strict=True)
+        self._memory = np.array(bytearray(struct.pack("".join(codes), *numbers)))
+        self._kind = Boxed(typeof(feed))
+
+    def _compiled(self, function: Any, *kinds: types.Type) -> Callable[..., Any]:
+        """Return a function for this box, compiled for the types of its other arguments."""
+        entry = function.entry(classes_in((self.feed,)), (self._kind, *kinds))
+        return partial(entry, self._memory.ctypes.data)
 
     @cached_property
     def one(self) -> Callable[..., float]:
         """The function for one example, compiled on first use; it returns the score.
 
-        It takes a dense row, or a sparse row's ascending columns, their values and its squared
-        norm; the label, or 0 to score only; and the indices of task and node. It raises ValueError,
-        with nothing learnt, for a row that is not finite or has more nonzeros than the window.
+        It takes a dense row, or where a sparse row begins and ends (0 and its size), its ascending
+        columns, their values and its squared norm; the label, or 0 to score only; and the indices
+        of task and node. It raises ValueError, with nothing learnt, for a row that is not finite or
+        has more nonzeros than the window.
         """
-        row = (INDICES, VECTOR, types.float64) if self.is_sparse else (VECTOR,)
-        function = one_sparse if self.is_sparse else one_dense
-        entry = function.entry(self._classes, (self._kind, *row, *EXAMPLE))
-        return self._bound(entry)
+        if self.is_sparse:
+            row = (INTEGERS, INDICES, VECTOR, types.float64)
+            return self._compiled(one_sparse, *row, *EXAMPLE)
+        return self._compiled(one_dense, VECTOR, *EXAMPLE)
 
     @cached_property
     def many(self) -> Callable[..., None]:
-        """The function for a batch: as `omtl.kernel.loop.follow_slowly`, without the feed."""
-        flags = (types.boolean, types.boolean)
-        kinds = (self._kind, typeof(self._stream.one), *flags, VECTOR)
-        return self._bound(many.entry(self._classes, kinds))
-
-    def _bound(self, entry: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function with the address of the box, which has to be there as long as it."""
-        function = partial(entry, self._memory.ctypes.data)
-        function.engine = self  # type: ignore[attr-defined]
-        return function
-
-    def knows_norms(self) -> bool:
-        """Whether the norms computed here are bit-identical to those of arrays."""
-        return self.is_sparse or same_as_numpy(self.n_features)
+        """The function for a batch: `follow_slowly` without the feed."""
+        kinds = (typeof(no_examples(self.feed.window)), types.boolean, types.boolean, VECTOR)
+        return self._compiled(follow_compiled, *kinds)

@@ -95,7 +95,7 @@ class MultiTask(base.MiniBatchClassifier):
         self._column: dict[Hashable, int] = {}
         self._names: tuple[Hashable, ...] | None = None  # of an example with known features
         self._known: list[Hashable] = []
-        self._columns = np.zeros(0, np.int32)
+        self._columns, self._ends = np.zeros(0, np.int32), np.zeros(2, np.int64)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -123,7 +123,8 @@ class MultiTask(base.MiniBatchClassifier):
         try:
             stream = model._stream
             k = stream.number[task]
-            score = stream.one(columns, values, norm_of_sparse(values), stream.sign[y], k, k)
+            norm = norm_of_sparse(values)
+            score = stream.one(self._ends, columns, values, norm, stream.sign[y], k, k)
         except NOT_QUICK:
             model.learn_one(self._rows(columns, values, 1), y, task)
         else:
@@ -140,8 +141,9 @@ class MultiTask(base.MiniBatchClassifier):
         model = self._begun(task)
         columns, values = self._row_of(x, learns=False)
         try:
-            k = model._stream.number[task]
-            return model._stream.one_ahead(columns, values, norm_of_sparse(values), 0.0, k, k)
+            stream = model._stream
+            k, norm = stream.number[task], norm_of_sparse(values)
+            return stream.one_ahead(self._ends, columns, values, norm, 0.0, k, k)
         except NOT_QUICK:
             return float(self._scores(self._rows(columns, values, 1), [task])[0])
 
@@ -220,6 +222,7 @@ class MultiTask(base.MiniBatchClassifier):
             knows_all = len(known) + (self.task_key in x) == len(names)
             self._names, self._known = names if knows_all else None, known
             self._columns = np.array([place[name] for name in known], dtype=np.int32)
+            self._ends = np.array([0, len(known)])
         try:
             return self._columns, np.array(array("d", map(x.__getitem__, self._known)))
         except (TypeError, OverflowError):

@@ -94,13 +94,11 @@ def task_codes(task: Any) -> TaskCodes | None:
     if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
         wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
         least = int(wide.min())
-        if int(wide.max()) - least >= MOST_NAMES:
-            names, codes = np.unique(task, return_inverse=True)
-            return TaskCodes(codes, names.tolist())
-        distance = (wide - wide.dtype.type(least)).astype(np.int64)
-        there = np.bincount(distance) > 0
-        codes = (np.cumsum(there) - 1)[distance]
-        return TaskCodes(codes, [least + k for k in np.flatnonzero(there).tolist()])
+        if int(wide.max()) - least < MOST_NAMES:
+            distance = (wide - wide.dtype.type(least)).astype(np.int64)
+            there = np.bincount(distance) > 0
+            codes = (np.cumsum(there) - 1)[distance]
+            return TaskCodes(codes, [least + k for k in np.flatnonzero(there).tolist()])
     number: dict[Hashable, int] = {}
     labels = task_labels(task, "task")
     codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)

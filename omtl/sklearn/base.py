@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.validation import sound_rows
-from omtl.kernel.loop import Batch
+from omtl.kernel.loop import Batch, new_feed
 from omtl.kernel.rules import Shape, findings
 from omtl.sklearn.arguments import (
     TaskCodes,
@@ -43,7 +43,7 @@ from omtl.sklearn.arguments import (
 )
 from omtl.sklearn.model_file import StoredClassifier
 from omtl.sklearn.parameters import Entry
-from omtl.sklearn.stream import ADJACENT, FLOAT, NOT_QUICK, TaskStream, new_stream
+from omtl.sklearn.stream import ADJACENT, FLOAT, NOT_QUICK, TaskStream, new_state
 
 TAKEN: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -395,7 +395,8 @@ class MultiTaskClassifier(StoredClassifier):
     def _begin_shaped(self, shape: Shape, names: tuple[Hashable, ...], classes: np.ndarray) -> None:
         """Begin a stream of this shape."""
         learner, by_task = self._checked_rules(), self._rounds_by_task()
-        self._stream = new_stream(learner, shape, names, classes, by_task)
+        feed = new_feed(learner, new_state(learner, shape), shape, by_task)
+        self._stream = TaskStream(feed, shape, names, classes)
 
     def _rounds_by_task(self) -> bool:
         """Return whether a round has an example of each task."""
@@ -457,7 +458,8 @@ class MultiTaskClassifier(StoredClassifier):
                 f"y has the labels {strange}, which are not among the classes {self.classes_}"
             )
         batches = self._stream.batches(X, signs, number, self._nodes(number, node), new)
-        scores = self._followed(batches if whole else [*batches], True, new)
+        checked = batches if whole else [*map(self._stream.checked, batches)]
+        scores = self._followed(checked, True, new)
         if whole:
             self._stream.end_round()
         return scores
@@ -513,9 +515,11 @@ class MultiTaskClassifier(StoredClassifier):
                 [] if learns else [getattr(stream.feed.state, name) for name in self.entry.drawn]
             )
             before = [array.copy() for array in drawn]
-            scores.append(stream.follow(batch, learns))
-            for array, kept in zip(drawn, before, strict=True):
-                array[...] = kept
+            try:
+                scores.append(stream.follow(batch, learns))
+            finally:
+                for array, kept in zip(drawn, before, strict=True):
+                    array[...] = kept
             n += batch.task.size
         found = np.concatenate(scores)
         if learns and not np.isfinite(found).all():

@@ -149,7 +149,8 @@ def _filled(made: type[Any], about: dict[str, Any], arrays: dict[str, np.ndarray
     """Return the described estimator, with its arrays."""
     estimator = made(**about["params"])
     known = {**about["shape"], "mixing": arrays["shape/mixing"]}
-    shape = Shape(**known)._replace(n_examples=tuple(known["n_examples"]))
+    sizes = {"n_tasks": len(about["tasks"]), "n_examples": tuple(known["n_examples"])}
+    shape = Shape(**known | sizes)
     classes = np.array(about["classes"], dtype=np.dtype(about["classes_dtype"]))
     if classes.dtype.kind == "V":
         raise ValueError("classes are records")

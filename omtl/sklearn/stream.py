@@ -11,17 +11,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from omtl.data.rows import DenseRows, Rows, SparseRows, rows_of, square_norms
+from omtl.data.rows import Rows, SparseRows, rows_of, square_norms
 from omtl.kernel.loop import (
     Batch,
     Clock,
     Feed,
-    follow_slowly,
-    new_clock,
-    new_sparse_window,
+    no_examples,
     with_room,
 )
-from omtl.kernel.one_example import SUMMED_AT_ONCE, Engine
+from omtl.kernel.one_example import Engine, follow_slowly
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import numbering
 from omtl.sklearn.parameters import declared_entries
@@ -96,11 +94,6 @@ class TaskStream:
         """Yield examples as the rules read them, in parts that end at the breaks, or earlier.
 
         Dense rows that have to be converted take the place of those of the part before.
-
-        Raises
-        ------
-        ValueError
-            If a row contains NaN, infinity or numbers too large.
         """
         (n, d), is_sparse = X.shape, self.shape.sparse
         if is_sparse:
@@ -114,12 +107,20 @@ class TaskStream:
             if is_converted:
                 buffer[: end - begin] = rows
                 rows = buffer[: end - begin]
-            norms = norms_of(rows)
-            if not np.isfinite(norms).all():
-                name = type(self.feed.learner).__name__
-                assert_all_finite(rows, estimator_name=name, input_name="X")
-                raise ValueError(NOT_FINITE)
+            norms = square_norms(rows) if is_sparse else np.zeros(0)
             yield Batch(rows_of(rows), y[part], number[part], node[part], norms)
+
+    def checked(self, batch: Batch) -> Batch:
+        """Return a batch; raise ValueError if it contains NaN, infinity or numbers too large."""
+        rows, norms = batch.rows, batch.square_norm
+        numbers = rows.values if isinstance(rows, SparseRows) else rows.X
+        if np.isfinite(np.vdot(numbers, numbers)):
+            return batch
+        if not np.isfinite(norms if norms.size else square_norms(numbers)).all():
+            name = type(self.feed.learner).__name__
+            assert_all_finite(numbers, estimator_name=name, input_name="X")
+            raise ValueError(NOT_FINITE)
+        return batch
 
     def with_room(self, rows: Rows) -> TaskStream:
         """Return a stream that can hold such rows: this one, or a larger one."""
@@ -137,29 +138,35 @@ class TaskStream:
         batch : Batch
             With rows for which there is room.
         learns, ends : bool
-            As in `omtl.kernel.loop.follow_slowly`.
+            As in `omtl.kernel.one_example.follow_slowly`.
 
         Returns
         -------
         ndarray of shape (n_examples,)
             The scores.
+
+        Raises
+        ------
+        ValueError
+            At a row that contains NaN, infinity or numbers too large.
         """
         scores = np.empty(batch.task.size)
         follow = self._engine.many if COMPILED else partial(follow_slowly, self.feed)
-        follow(batch, learns, ends, scores)
+        try:
+            follow(batch, learns, ends, scores)
+        except ValueError:
+            self.checked(batch)
+            raise
         return scores
 
     def end_round(self) -> None:
         """End the current round, if one is open."""
-        rows = np.zeros((0, self.shape.n_features))
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = rows_of(sparse.csr_array(rows) if self.shape.sparse else rows)
-        self.follow(Batch(empty, np.zeros(0), nothing, nothing, np.zeros(0)), True, ends=True)
+        self.follow(no_examples(self.feed.window), True, ends=True)
 
     @cached_property
     def _engine(self) -> Engine:
         """The compiled code for the arrays."""
-        return Engine(self.feed, self.shape.n_features, self.shape.sparse)
+        return Engine(self.feed, self.shape.sparse)
 
     @cached_property
     def one(self) -> Callable[..., float]:
@@ -170,7 +177,7 @@ class TaskStream:
         AttributeError
             If there is none: the example is processed as a batch.
         """
-        if COMPILED and len(self.shape.mixing) == len(self.tasks) and self._engine.knows_norms():
+        if COMPILED and len(self.shape.mixing) == len(self.tasks):
             return self._engine.one
         raise AttributeError("one example is processed as a batch")
 
@@ -246,37 +253,6 @@ class TaskStream:
         return f"{name} has to know all tasks when learning begins: name them (tasks=)"
 
 
-def new_stream(
-    learner: Any, shape: Shape, tasks: tuple[Hashable, ...], classes: np.ndarray, by_task: bool
-) -> TaskStream:
-    """Return a stream before its first example.
-
-    Parameters
-    ----------
-    learner : NamedTuple
-        The rules.
-    shape, tasks, classes
-        As in `TaskStream`.
-    by_task : bool
-        Whether a round has an example of each task; otherwise every example is a round.
-
-    Raises
-    ------
-    ValueError
-        If there is no memory for it, or if the shape does not suit the rules.
-    """
-    holds = hasattr(learner, "close_round")
-    n_slots = 2 * len(tasks) + 1 if holds else 0
-    state = new_state(learner, shape)
-    window: Rows = (
-        new_sparse_window(n_slots, 0)
-        if shape.sparse
-        else DenseRows(np.zeros((n_slots, shape.n_features)))
-    )
-    feed = Feed(learner, state, window, new_clock(len(tasks)), by_task, holds)
-    return TaskStream(feed, shape, tasks, classes)
-
-
 def new_state(learner: Any, shape: Shape) -> Any:
     """Return the state before the first round; raise ValueError if it cannot be had."""
     name = type(learner).__name__
@@ -289,16 +265,6 @@ def new_state(learner: Any, shape: Shape) -> Any:
             f"{name}: weights of {shape.n_tasks} tasks and {shape.n_features} features do not fit "
             "into the memory; hash the features to fewer"
         ) from fault
-
-
-def norms_of(X: np.ndarray | sparse.csr_array) -> np.ndarray:
-    """Return each row's squared norm, shape (n_rows,), bit-identical alone and among others.
-
-    Dense rows that NumPy does not sum in one go are processed one by one.
-    """
-    if isinstance(X, sparse.csr_array) or X.shape[1] <= SUMMED_AT_ONCE:
-        return square_norms(X)
-    return np.array([square_norms(row[None])[0] for row in X])
 
 
 FROM_FIRST = np.zeros(1, dtype=np.int64)
