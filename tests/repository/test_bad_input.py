@@ -133,6 +133,13 @@ def _names_the_same(printed: str, says: str) -> None:
     assert not lacking, f"{printed!r} does not name {lacking}"
 
 
+def _case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return a case, whose environment is set."""
+    for variable, value in CASES[name].get("environment", {}).items():
+        monkeypatch.setenv(variable, value)
+    return CASES[name]
+
+
 def _write_changed(case: dict[str, Any], folder: Path) -> tuple[str, str]:
     """Write what is wrong; return the command that meets it, and how its message begins."""
     for path, text in case.get("files", {}).items():
@@ -154,9 +161,7 @@ def test_a_command_tells_a_mistake(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one sentence, with status 2, no result, and all files as they were."""
-    case = CASES[name]
-    for variable, value in case.get("environment", {}).items():
-        monkeypatch.setenv(variable, value)
+    case = _case(name, monkeypatch)
     command, begins = _write_changed(case, folder)
     before = _contents(folder)
     try:
@@ -164,7 +169,8 @@ def test_a_command_tells_a_mistake(
     except SystemExit as end:  # how the parser of arguments, and a job of Hydra's, end
         status = int(end.code or 0)
     out, err = capsys.readouterr()
-    notes = (" per task (", ": new code is compiled first")  # on the data, on a slow machine
+    # On the data, and on a slow machine.
+    notes = (" per task (", ": new code is compiled first", " units done")
     told = [line for line in err.splitlines() if not any(note in line for note in notes)]
     _names_the_same("\n".join(told).replace(str(folder), "<own>"), case["says"])
     if begins:
@@ -187,9 +193,9 @@ def _scope() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if {"load", "call"} & {*CASES[name]}])
-def test_a_call_tells_a_mistake(name: str, folder: Path) -> None:
+def test_a_call_tells_a_mistake(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a `UserError`: a table of one's own that is loaded, or a call from Python."""
-    case = CASES[name]
+    case = _case(name, monkeypatch)
     _write_changed({"command": "", **case}, folder)
     with pytest.raises(UserError) as fault:
         if "load" in case:
