@@ -44,8 +44,8 @@ def test_what_is_typed_wins_over_a_reading(key: str, value: Any) -> None:
     """All else is as in the paper's tables under the reading, which changes most of these."""
     words = ["algorithm=dom2", "dataset=mhc", "reading=dom/as_published"]
     whole, typed = composed(words), composed([*words, f"{key}={json.dumps(value)}"])
-    reading = Reading.named("dom/as_published")
-    assert whole.experiment == Experiment.compose(reading, "dom2", "mhc", "rounds", "full")
+    patch = Reading.named("dom/as_published").for_dataset("mhc").patch
+    assert whole.experiment == Experiment.compose("dom2", "mhc", "rounds", "full", patch)
     expected = OmegaConf.create(whole.as_mapping())
     assert OmegaConf.select(expected, key) != value
     OmegaConf.update(expected, key, value)
