@@ -32,19 +32,19 @@ from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.seeds import generator
 
-OF_A_MARGIN = ("own", "own_mean", "rival", "rival_mean", "margin", "low", "high")
-"""What is said of a margin: the paper's own algorithm and the alternative (`rival`) that are
-picked, their means over the repeats, and the mean difference with its interval, positive where the
-own is better."""
+OF_A_MARGIN = ("own", "own_mean", "alternative", "alternative_mean", "margin", "low", "high")
+"""What is said of a margin: the paper's own algorithm and the alternative that are picked, their
+means over the repeats, and the mean difference with its interval, positive where the own is
+better."""
 
 ENDS = ("", "_low", "_high")
 
-KINDS = ("", "honest_")
+KINDS = ("", "no_hindsight_")
 """What the columns of each rule begin with: of the table's own, and of that without hindsight."""
 
 COLUMNS = (
     *("table", "dataset", "task", "metric", "reading", "n_repeats", "repeats_are_of"),
-    *("printed_own", "printed_rival", "printed_margin"),
+    *("printed_own", "printed_alternative", "printed_margin"),
     *(f"{kind}{what}" for kind in KINDS for what in ("selection", *OF_A_MARGIN)),
     *(f"from_hindsight{end}" for end in ENDS),
     *("baseline", "baseline_mean", "baseline_margin", "baseline_low", "baseline_high"),
@@ -53,9 +53,9 @@ COLUMNS = (
 """Columns of ``results/hindsight.csv``.
 
 `from_hindsight` is by how much the margin is less by the rule without hindsight, whose columns
-begin with `honest_`. The `baseline` is the best of ours by that rule, and its margin that of the
-paper's own over it. `fixed_by_reading` names the reading's answers that leave a hyper-parameter one
-value: they were found by looking at the published numbers, and are hindsight under either rule.
+begin with `no_hindsight_`. The `baseline` is the best of ours by that rule, and its margin that of
+the paper's own over it. `fixed_by_reading` names the reading's answers that leave a hyper-parameter
+one value: they were found by looking at the published numbers, and are hindsight under either rule.
 Intervals are over the repeats, which are of one data set or of fresh draws (`repeats_are_of`), and
 know that the algorithms were picked (`pick_row`); that the oracle picks the hyper-parameters on the
 same repeats they do not know.
@@ -164,14 +164,14 @@ def numbers_by(rules: Sequence[str], name: str, reading: Reading, request: Reque
     """Return the cells of a table's own metric with their numbers in print and by two rules.
 
     Each has the ``kind`` of its number, ``printed_`` or one of `KINDS`, and its ``side``: the
-    paper's ``own``, an alternative (``rival``), or a baseline of ``ours``.
+    paper's ``own``, an ``alternative``, or a baseline of ``ours``.
     """
     asked = describe("table", name)
     parts: list[pd.DataFrame] = []
     for kind, rule in zip(KINDS, rules, strict=True):
         cells = planned(name, replace(request, selection=rule), reading)
         cells = played(cells[cells["metric"] == asked.metric], request.store)
-        side = np.where(cells["algorithm"].isin(asked.proposed), "own", "rival")
+        side = np.where(cells["algorithm"].isin(asked.proposed), "own", "alternative")
         parts.append(cells.assign(side=np.where(cells["kind"] == OURS, "ours", side), kind=kind))
     printed = parts[0][parts[0]["published_mean"] != ""]
     means = [{"values": np.array([float(mean)])} for mean in printed["published_mean"]]
@@ -209,11 +209,12 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
         rows = rows.dropna()
         if rows.size:
             best[f"{kind}{side}"] = pick_row(rows, sign, request.seed)
-    if not {f"{kind}{side}" for kind in KINDS for side in ("own", "rival")} <= best.keys():
+    if not {f"{kind}{side}" for kind in KINDS for side in ("own", "alternative")} <= best.keys():
         return pd.DataFrame(columns=COLUMNS)
-    pairs = {kind: (best[f"{kind}own"], best[f"{kind}rival"]) for kind in ("printed_", *KINDS)}
-    if "honest_ours" in best:
-        pairs["baseline_"] = best["honest_own"], best["honest_ours"]
+    kinds = ("printed_", *KINDS)
+    pairs = {kind: (best[f"{kind}own"], best[f"{kind}alternative"]) for kind in kinds}
+    if "no_hindsight_ours" in best:
+        pairs["baseline_"] = best["no_hindsight_own"], best["no_hindsight_ours"]
     gain = {kind: other.means - mine.means for kind, (mine, other) in pairs.items()}
     found = []
     for i, (dataset, task) in enumerate(places.index.tolist()):
@@ -225,11 +226,11 @@ def margins(name: str, reading: Reading, request: Request) -> pd.DataFrame:
             picked = [(one.algorithm, one.values[i].mean()) for one in pair]
             said = *chain(*picked), *ends_of(sign * gain[kind][:, i], pair[0].values[i].size)
             row |= {f"{kind}{what}": one for what, one in zip(OF_A_MARGIN, said, strict=True)}
-        lost = ends_of(sign * (gain[""] - gain["honest_"])[:, i], n)
+        lost = ends_of(sign * (gain[""] - gain["no_hindsight_"])[:, i], n)
         found.append(row | {f"from_hindsight{end}": x for end, x in zip(ENDS, lost, strict=True)})
     about = {"table": name, "metric": asked.metric, "reading": reading.name}
-    about |= {"selection": rules[0], "honest_selection": rules[1]}
-    named = {"baseline_rival": "baseline", "baseline_rival_mean": "baseline_mean"}
+    about |= {"selection": rules[0], "no_hindsight_selection": rules[1]}
+    named = {"baseline_alternative": "baseline", "baseline_alternative_mean": "baseline_mean"}
     rows = pd.DataFrame(found).assign(**about).rename(columns=named)
     floats = map(str, rows.select_dtypes("float"))
     forms = {name: ".4g" if name.endswith(("low", "high")) else ".4f" for name in floats}
@@ -244,13 +245,14 @@ def sentence(row: Mapping[Any, str]) -> str:
         interval = f"[{low}, {high}]" if low else f"(no interval: {row['n_repeats']} repeats)"
         ends.append(
             f"{row[f'{kind}own']} {row[f'{kind}margin']} {interval} better than "
-            f"{row[f'{kind}rival']} by {row[f'{kind}selection']}"
+            f"{row[f'{kind}alternative']} by {row[f'{kind}selection']}"
         )
-    if row["selection"] == row["honest_selection"]:
+    if row["selection"] == row["no_hindsight_selection"]:
         ends = [f"{ends[0]}, which has no hindsight"]
     task = "" if row["task"] == "all" else f" {row['task']}"
     place = f"{row['table']}, {row['reading']}, {row['dataset']}{task}"
-    printed = "{printed_own} {printed_margin} better than {printed_rival} in print".format(**row)
+    compared = "{printed_own} {printed_margin} better than {printed_alternative}".format(**row)
+    printed = f"{compared} in print"
     fixed = f" ({row['fixed_by_reading']} is hindsight too)" if row["fixed_by_reading"] else ""
     return f"{place}: {'; '.join([printed, *ends])}{fixed}"
 

@@ -46,12 +46,12 @@ def filled(once: Callable[..., Path]) -> Store:
     return Store(once("few_rows", lambda folder: filled_store(few_rows(N), folder)))
 
 
-def test_which_rules_are_honest() -> None:
+def test_which_rules_have_no_hindsight() -> None:
     """Those that look at the numbers that they choose for are not."""
     kinds = {SelectionSpec.named(name).rule for name in options("selection")}
     assert kinds == set(RULES)
-    honest = {kind for kind in RULES if is_without_hindsight(a_rule(kind, fraction=0.1))}
-    assert honest == {"prefix", "progressive", "cross_validation", "fixed"}
+    without = {kind for kind in RULES if is_without_hindsight(a_rule(kind, fraction=0.1))}
+    assert without == {"prefix", "progressive", "cross_validation", "fixed"}
     # What one shuffle trains on, others test on.
     assert not is_without_hindsight(a_rule("cross_validation", chosen_for="all"))
     assert is_without_hindsight(SelectionSpec.named("cv5_each"))
@@ -150,7 +150,7 @@ def wanted(filled: Store, selection: str | None, repeats: int | None = None) -> 
     return Request(repeats=repeats, selection=selection, parallel=SERIAL, store=filled)
 
 
-def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> None:
+def test_tables_of_the_rule_without_hindsight_are_kept_apart(here: Path, filled: Store) -> None:
     """In files of their own, the paper's left as they are; short runs are not kept."""
     tables.played_table("dom-table1", wanted(filled, None)).write()
     own = (here / "reproduced" / "dom-table1.csv").read_bytes()
@@ -168,21 +168,21 @@ def test_tables_of_the_honest_rule_are_kept_apart(here: Path, filled: Store) -> 
 
 
 def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
-    """The best own less the best rival, by each rule; the difference is what hindsight gave."""
+    """The best own less the best alternative by each rule; their difference is from hindsight."""
     proposed = describe("table", "dom-table1").proposed
     (row,) = hindsight_gap.margins(
         "dom-table1", Reading(name="r", paper=None), Request(repeats=N, store=filled)
     ).to_dict("records")
     margins = []
-    for rule, kind in (("oracle", ""), (NO_HINDSIGHT, "honest_")):
+    for rule, kind in (("oracle", ""), (NO_HINDSIGHT, "no_hindsight_")):
         found = list(each_cell(scored(few_rows(N, rule), filled)))
         own = min((cell for cell in found if cell.algorithm in proposed), key=_mean)
         others = [c for c in found if c.algorithm not in proposed and c.kind != OURS]
-        rival = min(others, key=_mean)
+        alternative = min(others, key=_mean)
         assert row[f"{kind}selection"] == rule
         assert row[f"{kind}own"] == own.algorithm
-        assert row[f"{kind}rival"] == rival.algorithm
-        margins.append(rival.values - own.values)
+        assert row[f"{kind}alternative"] == alternative.algorithm
+        margins.append(alternative.values - own.values)
         assert float(row[f"{kind}margin"]) == pytest.approx(margins[-1].mean(), abs=1e-4)
         assert float(row[f"{kind}low"]) <= margins[-1].mean() <= float(row[f"{kind}high"])
     assert float(row["from_hindsight"]) == pytest.approx((margins[0] - margins[1]).mean(), abs=1e-4)
@@ -192,7 +192,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
     assert (row["reading"], row["n_repeats"]) == ("r", str(N))
     assert row["repeats_are_of"] == "fresh draws"
-    assert (row["printed_own"], row["printed_rival"]) == ("DOM-I (Full)", "COML")
+    assert (row["printed_own"], row["printed_alternative"]) == ("DOM-I (Full)", "COML")
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
 
 
@@ -239,10 +239,10 @@ def picked(rows: dict[str, list[np.ndarray]]) -> BestRow:
     return pick_row(by_task, 1.0, seed=0)
 
 
-def test_one_rival_for_all_places() -> None:
-    """Of rivals that are each best in one place, the one that is better on the whole is taken."""
-    rivals = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
-    found = picked(rivals)
+def test_one_alternative_for_all_places() -> None:
+    """Of alternatives that are each best in one place, that which is better on the whole."""
+    alternatives = {"first": of_places(4.0, 10.0), "second": of_places(6.0, 6.0)}
+    found = picked(alternatives)
     assert found.algorithm == "second"
     gap = found.means - picked({"own": of_places(5.0, 5.0)}).means
     np.testing.assert_allclose(gap, 1.0)  # all rows move together here
@@ -257,11 +257,11 @@ def test_a_row_that_diverged_is_not_the_best() -> None:
 
 
 def test_intervals_know_of_the_picking() -> None:
-    """Of rivals alike but for chance, that of the best is wider than that of a fixed one."""
+    """Of alternatives alike but for chance, that of the best is wider than that of a fixed one."""
     rng = np.random.default_rng(0)
-    rivals = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
-    found = picked(rivals)
-    alone = picked({found.algorithm: rivals[found.algorithm]})
+    alternatives = {str(k): [5.0 + rng.normal(size=20)] for k in range(30)}
+    found = picked(alternatives)
+    alone = picked({found.algorithm: alternatives[found.algorithm]})
     assert found.means[1:].mean() < alone.means[1:].mean() - 0.05
 
 
@@ -281,7 +281,7 @@ def test_margins_in_print_are_made_again(table: str, monkeypatch: pytest.MonkeyP
         table, Reading.of(describe("table", table).paper, CLOSEST), Request()
     )
     kept = MARGINS[(MARGINS["table"] == table) & (MARGINS["reading"] == CLOSEST)]
-    columns = ["dataset", "task", "printed_own", "printed_rival", "printed_margin"]
+    columns = ["dataset", "task", "printed_own", "printed_alternative", "printed_margin"]
     assert made[columns].to_numpy().tolist() == kept[columns].to_numpy().tolist()
-    ours = made[["own", "rival", "margin"]].to_numpy().tolist()
+    ours = made[["own", "alternative", "margin"]].to_numpy().tolist()
     assert ours == made[columns[2:]].to_numpy().tolist()

@@ -134,11 +134,11 @@ def test_margins_are_of_the_means_in_the_tables(table: str) -> None:
     """Under the table's own rule and, where that table is committed too, without hindsight."""
     combined = {one for labels in describe("table", table).same_row.values() for one in labels}
     compared = 0
-    for prefix in ("", "honest_"):
+    for prefix in ("", "no_hindsight_"):
         for rule, ruled in MARGINS[MARGINS["table"] == table].groupby(f"{prefix}selection"):
             path = RESULTS / "reproduced" / f"{table}{f'.{rule}' if prefix else ''}.csv"
             ours = pd.read_csv(path, dtype=str) if path.is_file() else None
-            for role in ("own", "rival") if ours is not None else ():
+            for role in ("own", "alternative") if ours is not None else ():
                 rows = ruled.assign(algorithm=ruled[prefix + role])
                 both = rows.merge(ours, "left", on=[*PLACE, "algorithm"])
                 known = both["ours_mean"].notna()
