@@ -53,11 +53,11 @@ def find() -> None:
     folder = own_folder()
     if folder is not None and not folder.is_dir():
         raise UserError(f"{VARIABLE}: there is no folder {folder}; name yours, or unset {VARIABLE}")
-    is_like_one = here not in (CONF, CONF.parent) and any(
-        any((here / group).rglob("*.yaml")) for group in GROUPS
-    )
-    if folder is not None or is_like_one:
-        use_folder(folder or here)
+    if folder is None and here not in (CONF, CONF.parent):
+        has_layout = any(any((here / group).rglob("*.yaml")) for group in GROUPS)
+        folder = here if has_layout else None
+    if folder is not None:
+        use_folder(folder)
 
 
 def begin_call() -> None:
