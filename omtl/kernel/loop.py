@@ -208,10 +208,11 @@ def new_feed(learner: Any, state: Any, shape: Shape, by_task: bool) -> Feed:
     """
     holds = hasattr(learner, "close_round")
     n_slots = 2 * shape.n_tasks + 1 if holds else 0
-    clock, window = new_clock(shape.n_tasks), new_sparse_window(n_slots, 0)
-    if not shape.sparse:
+    if shape.sparse:
+        window = new_sparse_window(n_slots, 0)
+    else:
         window = DenseRows(np.zeros((n_slots, shape.n_features)))
-    return Feed(learner, state, window, clock, by_task, holds)
+    return Feed(learner, state, window, new_clock(shape.n_tasks), by_task, holds)
 
 
 def _hold_dense(window, slot, rows, i):
