@@ -11,7 +11,7 @@ from omtl.experiment.config import options
 from omtl.experiment.descriptions import known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction.board import Board, from_results, make_board
-from omtl.tables.cells import ParallelOptions, parallel_for
+from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from omtl.evidence.hindsight_gap import compares, write_hindsight_gap
 from omtl.experiment.descriptions import describe, descriptions
 from omtl.experiment.readings import BLIND, OF_TABLES, READINGS
 from omtl.experiment.selection import NO_HINDSIGHT
-from omtl.tables.cells import Request, rule_without_hindsight
 from omtl.tables.proofread import write_findings
+from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.verdict import OURS, VERDICTS
 from omtl.util.errors import UserError, WriteError
 from omtl.util.paths import results_to_read

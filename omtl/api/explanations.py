@@ -13,8 +13,6 @@ from omtl.experiment.descriptions import descriptions, known_id, known_name
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.tables.cells import (
-    Request,
-    RequestOptions,
     cell_names_in,
     description_of,
     each_cell,
@@ -22,11 +20,11 @@ from omtl.tables.cells import (
     place_of,
     places_in,
     planned,
-    request_for,
 )
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import GROUPS, PublishedRun, source_of, stored_or_published
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError
 from omtl.util.screen import say
 from omtl.util.views import DisplayedResult, View

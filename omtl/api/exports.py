@@ -20,18 +20,11 @@ from omtl.figures.drawing import draw
 from omtl.figures.pictures import FORMS, render
 from omtl.reproduction.json_ld import croissant, write_crate
 from omtl.reproduction.record import write_record_table
-from omtl.tables.cells import (
-    Request,
-    RequestOptions,
-    as_rows,
-    long_repeats,
-    planned,
-    request_for,
-    with_numbers,
-)
+from omtl.tables.cells import as_rows, long_repeats, planned, with_numbers
 from omtl.tables.layout import captioned_latex, counts, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.published_results import source_of, stored_or_published
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
 from omtl.util.errors import UserError, repeated
 from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path

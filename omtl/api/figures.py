@@ -16,8 +16,8 @@ from omtl.experiment.readings import by_reading, by_rule
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, MeasuredFigure, plan_figure, play_figure
 from omtl.figures.pictures import LOOK, render
-from omtl.tables.cells import Request, RequestOptions, request_for
 from omtl.tables.published_results import folder_for, write_rows
+from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say

@@ -27,9 +27,6 @@ from omtl.experiment.descriptions import TableDescription, describe, diagnoses, 
 from omtl.experiment.readings import questions
 from omtl.tables.agreement import agreement_sentence
 from omtl.tables.cells import (
-    AUTO,
-    Request,
-    RequestOptions,
     as_rows,
     cell_names_in,
     description_of,
@@ -39,7 +36,6 @@ from omtl.tables.cells import (
     long_repeats,
     only,
     planned,
-    request_for,
     with_numbers,
 )
 from omtl.tables.layout import STYLES, TableLayout, captioned_latex, counts, lay_out, with_texts
@@ -54,6 +50,7 @@ from omtl.tables.published_results import (
     write_rows,
     write_table,
 )
+from omtl.tables.request import AUTO, Request, RequestOptions, request_for
 from omtl.tables.scoring import play_cells, play_until_settled, record, scored, units_of
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.paths import RESULTS

@@ -100,7 +100,7 @@ SELECTION = option(
     help="the rule that chooses hyper-parameters, in conf/selection; default: the table's own",
 )
 REQUEST = (READING, REPEATS, SEED, SELECTION)
-"""Which numbers of a table or figure are wanted (`omtl.tables.cells.RequestOptions`)."""
+"""Which numbers of a table or figure are wanted (`omtl.tables.request.RequestOptions`)."""
 
 AUTO_REQUEST = (READING, AUTO_REPEATS, SEED, SELECTION)
 """The same of a table, which by default has as many repeats as each verdict needs."""

@@ -79,7 +79,7 @@ def run(**given: Any) -> int:
     """
     from omtl.api.boards import board, planned_board
     from omtl.reproduction.submission import check_submission, submit
-    from omtl.tables.cells import parallel_for
+    from omtl.tables.request import parallel_for
 
     _refuse_ignored(given)
     asked = SimpleNamespace(**given)

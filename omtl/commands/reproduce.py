@@ -20,7 +20,7 @@ OPTIONS = (*REQUEST, *PARALLEL, ALL)
 def run(**given: Any) -> int:
     """Reproduce everything and print a summary that names failures; the rest continues."""
     from omtl.api.everything import reproduce_everything
-    from omtl.tables.cells import request_for
+    from omtl.tables.request import request_for
 
     summary = reproduce_everything(request_for(**given))
     print(summary)

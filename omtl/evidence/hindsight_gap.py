@@ -24,8 +24,9 @@ from omtl.experiment.readings import READINGS, Reading
 from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.experiment.specs import ProtocolSpec
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import Request, as_text, planned, rule_without_hindsight, with_columns
+from omtl.tables.cells import as_text, planned, with_columns
 from omtl.tables.published_results import write_rows
+from omtl.tables.request import Request, rule_without_hindsight
 from omtl.tables.scoring import played
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError

@@ -15,13 +15,14 @@ from omtl.experiment.descriptions import TableDescription, describe, description
 from omtl.experiment.readings import Reading, by_reading
 from omtl.figures.numbers import as_chosen, plan_figure
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import Request, as_text, each_cell, planned
+from omtl.tables.cells import as_text, each_cell, planned
 from omtl.tables.published_results import (
     folder_for,
     stored_or_published,
     with_published_times,
     write_rows,
 )
+from omtl.tables.request import Request
 from omtl.util.errors import UserError
 
 COMPARISONS = (

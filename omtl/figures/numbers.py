@@ -22,7 +22,8 @@ from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
-from omtl.tables.cells import ALL_TASKS, Request, each_cell, place_of, planned
+from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
+from omtl.tables.request import Request
 from omtl.tables.scoring import play_cells, played
 from omtl.util.result_files import rows_in, unfold
 

@@ -33,18 +33,11 @@ from omtl.experiment.readings import (
     questions,
 )
 from omtl.experiment.specs import SearchSpec
-from omtl.tables.cells import (
-    PLACE,
-    ParallelOptions,
-    Request,
-    description_of,
-    place_of,
-    planned,
-    request_for,
-)
+from omtl.tables.cells import PLACE, description_of, place_of, planned
 from omtl.tables.placebo_test import FARTHEST, write_placebo_test
 from omtl.tables.proofread import MEAN, suspects
 from omtl.tables.published_results import folder_for
+from omtl.tables.request import ParallelOptions, Request, request_for
 from omtl.tables.scoring import play_cells, scored
 from omtl.tables.verdict import JUDGED, OURS, TIMING, shares_of_scale
 from omtl.util.errors import UserError

@@ -22,7 +22,6 @@ from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import agreement_rows, trend_rows
 from omtl.tables.cells import (
     Place,
-    Request,
     alternatives_of,
     as_rows,
     description_of,
@@ -34,6 +33,7 @@ from omtl.tables.cells import (
     with_columns,
 )
 from omtl.tables.layout import TableLayout, claims_markdown, counts, layout_markdown
+from omtl.tables.request import Request
 from omtl.tables.scoring import NOTHING, scored
 from omtl.tables.verdict import judged, spread_tests
 from omtl.util.files import write_whole

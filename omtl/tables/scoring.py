@@ -28,14 +28,8 @@ from omtl.experiment.specs import SearchSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
-from omtl.tables.cells import (
-    ALL_TASKS,
-    Request,
-    alternatives_of,
-    each_cell,
-    is_searched,
-    with_columns,
-)
+from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, is_searched, with_columns
+from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
 from omtl.util.errors import UserError
 

@@ -17,7 +17,8 @@ from omtl.kernel.rules import Shape
 from omtl.kernel.sharing import can_share
 from omtl.kernel.similarities import Similarities
 from omtl.learners.similarity import OMTRSL, OSTRSL, SimilarityLearner
-from omtl.tables.cells import Request, each_cell, planned
+from omtl.tables.cells import each_cell, planned
+from omtl.tables.request import Request
 from scripts.bench import others, streams
 from scripts.bench.limits import bare_loop, rank_one_updates
 from scripts.bench.ours import LEARNERS, Entry, Play

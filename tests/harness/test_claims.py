@@ -33,7 +33,8 @@ from omtl.evidence.ranks import critical_difference
 from omtl.evidence.statistics import comparison_rows
 from omtl.experiment.descriptions import Claim
 from omtl.measures.correction import holm
-from omtl.tables.cells import Request, each_cell
+from omtl.tables.cells import each_cell
+from omtl.tables.request import Request
 from omtl.tables.verdict import judged as judged_cells
 from omtl.util.errors import UserError, WriteError
 from omtl.util.files import write_whole

@@ -32,10 +32,11 @@ from omtl.compute.progress import DryRunPlan, Progress
 from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import descriptions
-from omtl.tables.cells import Request, as_rows, planned
+from omtl.tables.cells import as_rows, planned
 from omtl.tables.layout import latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.published_results import stored_or_published
+from omtl.tables.request import Request
 from omtl.tables.scoring import scored, units_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError

@@ -25,7 +25,7 @@ from omtl.figures.numbers import as_chosen, plan_figure, play_figure
 from omtl.figures.panels import axes
 from omtl.figures.panels.axes import Axes, Curve, number_of
 from omtl.figures.panels.rankings import through
-from omtl.tables.cells import Request
+from omtl.tables.request import Request
 from omtl.util.paths import ROOT
 
 READING = "as_written"

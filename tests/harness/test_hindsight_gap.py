@@ -23,7 +23,8 @@ from omtl.experiment.descriptions import describe
 from omtl.experiment.readings import CLOSEST, READINGS, Reading
 from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec
-from omtl.tables.cells import Request, as_rows, each_cell, first_cell, planned, with_columns
+from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
+from omtl.tables.request import Request
 from omtl.tables.scoring import left_by_search, play_cells, record, scored
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError

@@ -24,8 +24,9 @@ from omtl.measures.metrics import METRICS
 from omtl.reproduction import search_readings
 from omtl.reproduction.search_readings import Trial
 from omtl.tables import placebo_test, published_results
-from omtl.tables.cells import Request, each_cell, planned
+from omtl.tables.cells import each_cell, planned
 from omtl.tables.proofread import count_is_possible, share_is_possible
+from omtl.tables.request import Request
 from omtl.tables.scoring import scored
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError

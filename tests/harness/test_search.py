@@ -24,8 +24,9 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.sequential import reach_of_rest
 from omtl.protocols.cumulative import play_grid
 from omtl.protocols.setting import Setting
-from omtl.tables.cells import PLACE, Request, first_cell
+from omtl.tables.cells import PLACE, first_cell
 from omtl.tables.notes import notes_on_sources
+from omtl.tables.request import Request
 from omtl.tables.scoring import (
     ALL_PLAYED,
     COST,

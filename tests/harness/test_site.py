@@ -18,7 +18,8 @@ from omtl.site import text
 from omtl.site.build import build
 from omtl.site.catalogue import badges
 from omtl.site.sources import Sources
-from omtl.tables.cells import Request, cell_names_in, planned
+from omtl.tables.cells import cell_names_in, planned
+from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS, ROOT

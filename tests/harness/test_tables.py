@@ -21,7 +21,8 @@ from omtl.experiment.playing import compute
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables import published_results
-from omtl.tables.cells import Request, planned
+from omtl.tables.cells import planned
+from omtl.tables.request import Request
 from omtl.tables.scoring import play_cells, scored
 from omtl.util.host import host
 

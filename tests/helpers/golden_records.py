@@ -21,10 +21,11 @@ if __name__ == "__main__":
 from omtl.compute.store import CachedStore, Store  # noqa: E402
 from omtl.experiment.readings import Reading  # noqa: E402
 from omtl.experiment.unit import Result, Unit  # noqa: E402
-from omtl.tables.cells import Request, planned  # noqa: E402
+from omtl.tables.cells import planned  # noqa: E402
 from omtl.tables.layout import latex, lay_out, layout_markdown  # noqa: E402
 from omtl.tables.notes import notes  # noqa: E402
 from omtl.tables.published_results import as_rows  # noqa: E402
+from omtl.tables.request import Request  # noqa: E402
 from omtl.tables.scoring import scored  # noqa: E402
 
 N_TASKS, N_EXAMPLES = 4, 1000

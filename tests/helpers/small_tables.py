@@ -20,7 +20,8 @@ from omtl.experiment.descriptions import describe
 from omtl.experiment.readings import Reading
 from omtl.experiment.specs import ParallelSpec, Rung, SearchSpec
 from omtl.tables import cells
-from omtl.tables.cells import Request, planned
+from omtl.tables.cells import planned
+from omtl.tables.request import Request
 from omtl.tables.scoring import NOTHING, units_of
 
 BASELINES = ("gd", "gd_pooled", "adagrad", "adagrad_pooled", "arow", "arow_pooled", "majority")

@@ -20,7 +20,8 @@ from omtl.experiment.readings import READINGS, Reading, Readings, questions
 from omtl.experiment.schema import json_schema, read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.tables.cells import Request, places_in, planned
+from omtl.tables.cells import places_in, planned
+from omtl.tables.request import Request
 from omtl.util.paths import EXPERIMENTS, ROOT
 
 TABLES = sorted(descriptions("table"))

@@ -24,8 +24,9 @@ from omtl.datasets import DataSet
 from omtl.experiment import playing
 from omtl.reproduction import json_ld
 from omtl.reproduction.json_ld import croissant
-from omtl.tables.cells import Request, as_rows, planned, with_numbers
+from omtl.tables.cells import as_rows, planned, with_numbers
 from omtl.tables.published_results import published_run, runs_of, stored_or_published
+from omtl.tables.request import Request
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
 

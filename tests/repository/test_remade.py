@@ -29,10 +29,10 @@ from omtl.experiment.selection import NO_HINDSIGHT
 from omtl.reproduction.board import DIGITS, from_results
 from omtl.reproduction.search_readings import write_page
 from omtl.results import claims
-from omtl.tables.cells import Request
 from omtl.tables.placebo_test import write_placebo_test
 from omtl.tables.proofread import write_findings
 from omtl.tables.published_results import runs_of
+from omtl.tables.request import Request
 from omtl.tables.verdict import EXCLUDES, MATCH, NEAR, OFF
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import as_csv, read_csv, write_csv

@@ -23,7 +23,7 @@ def run(repeats: int | None) -> None:
         published
     """
     from omtl.evidence.hindsight_gap import write_hindsight_gap
-    from omtl.tables.cells import Request
+    from omtl.tables.request import Request
 
     sentences, paths = write_hindsight_gap(Request(repeats=repeats))
     print("\n".join(sentences))

@@ -26,6 +26,6 @@ def run(table: str, **given: Any) -> None:
     """
     from omtl.evidence.statistics import reproduce_statistics
     from omtl.experiment.descriptions import known_id
-    from omtl.tables.cells import request_for
+    from omtl.tables.request import request_for
 
     tell_written(reproduce_statistics(known_id(table), request_for(**given)))

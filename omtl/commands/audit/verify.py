@@ -42,7 +42,7 @@ def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, *
         The options that several commands have.
     """
     from omtl.reproduction.replay import verify
-    from omtl.tables.cells import parallel_for
+    from omtl.tables.request import parallel_for
 
     paths, warning = verify(tables, cells, seed, sign, parallel_for(**how))
     tell_written(paths)

@@ -35,7 +35,8 @@ def run(archive: Path, tables: Sequence[str], **given: Any) -> None:
     """
     from omtl.compute.exchange import push
     from omtl.compute.store import Store, cached
-    from omtl.tables.cells import planned, request_for
+    from omtl.tables.cells import planned
+    from omtl.tables.request import request_for
     from omtl.tables.scoring import units_of
     from omtl.util.screen import plural
 
