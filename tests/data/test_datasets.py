@@ -29,6 +29,7 @@ from omtl.util.paths import ROOT
 from omtl.util.status import DONE, WRONG_USE
 
 
+@pytest.mark.usefixtures("slowly")
 @pytest.mark.parametrize("repeat", [0, 1])
 def test_the_order_is_that_of_the_harness(repeat: int) -> None:
     """An estimator that follows it makes the mistakes that a unit of that repeat has."""

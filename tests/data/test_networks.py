@@ -21,7 +21,7 @@ from omtl.data.networks import (
 )
 from omtl.util.errors import UserError
 
-THOROUGH = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+THOROUGH = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 SIZES = list(range(1, 14))
 DEGREES = {"full": 13, "ring": 2}
 

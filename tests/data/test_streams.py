@@ -32,7 +32,7 @@ from omtl.experiment.playing import compute
 from omtl.protocols.setting import Setting
 from omtl.util.errors import UserError
 
-THOROUGH = thorough(150)
+THOROUGH = thorough(50)
 sizes_of_tasks = st.lists(st.integers(0, 9), min_size=1, max_size=7).filter(any)
 
 

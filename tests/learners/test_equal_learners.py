@@ -26,7 +26,7 @@ from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.learners.perceptron import Perceptron
 from omtl.reference.problems import Case, recorded
 
-STEPS = [1e-9, 1e-5, 0.01, 0.1, 1.0 / 3.0, 1.0, 7.0, 1e6]
+STEPS = [1e-9, 0.01, 1.0 / 3.0, 7.0, 1e6]
 
 
 def integers(seed: int = 0, labels: str = "learnable") -> Case:
@@ -74,11 +74,8 @@ EQUAL = {
 
 
 @pytest.mark.parametrize("learners", EQUAL.values(), ids=EQUAL)
-@pytest.mark.parametrize("seed", range(3))
-def test_learners_that_are_equal_on_paper_make_equal_mistakes(
-    learners: list[Any], seed: int
-) -> None:
-    dense = integers(seed)
+def test_learners_that_are_equal_on_paper_make_equal_mistakes(learners: list[Any]) -> None:
+    dense = integers()
     for case in (dense, dense.sparse):
         expected = mistakes(learners[0], case)
         for learner in learners[1:]:
@@ -91,7 +88,7 @@ EXACT += [MultiPerceptron(1.0, 0.1), MultiPerceptron(30.0), MultiPerceptron(math
 
 @pytest.mark.parametrize("learner", EXACT, ids=repr)
 def test_neither_layout_nor_order_of_summation_changes_a_mistake(learner: Any) -> None:
-    for seed in range(5):
+    for seed in range(2):
         case = integers(seed)
         ties = np.count_nonzero(played(learner, case).scores == 0.0)
         assert ties > 3  # or there is nothing that rounding could break

@@ -106,6 +106,7 @@ def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zer
 SMALL = "{n_tasks: 6, n_examples: 10, n_features: 4, component: 4.0}"
 
 
+@pytest.mark.usefixtures("slowly")
 def test_regressors_are_compared() -> None:
     found = compare(
         "parameter_free",

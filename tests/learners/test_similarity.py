@@ -28,7 +28,7 @@ from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import omtrsl
 from omtl.theory.omtrsl import PRINTED
 
-THOROUGH = thorough(40)
+THOROUGH = thorough(15)
 
 
 N = 30

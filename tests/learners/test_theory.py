@@ -22,7 +22,7 @@ from omtl.reference.problems import Case
 from omtl.reference.vocabulary import inverse_relation
 from omtl.theory import comparators, dom, osmtl
 
-THOROUGH = thorough(40)
+THOROUGH = thorough(15)
 SEEDS = st.integers(0, 10_000)
 SLACK = 1.0 + 1e-9
 """Of comparisons of sums of rounded numbers."""
@@ -238,7 +238,7 @@ def test_least_losses_are_those_of_the_best_weights(n_features: int, as_sparse: 
     assert comparators.least_losses(more, ridge=1e-2) == pytest.approx(expected, abs=1e-5)
 
 
-CERTAINLY = thorough(60)
+CERTAINLY = thorough(20)
 ROUNDING = 1e-9
 
 
