@@ -89,11 +89,7 @@ def regrets(
 
 
 @THOROUGH
-@given(
-    case=cases(),
-    learner=every_round,
-    seed=SEEDS,
-)
+@given(case=cases(), learner=every_round, seed=SEEDS)
 def test_lemma_2_in_the_weighted_norm(case: Case, learner: ROMPGD, seed: int) -> None:
     """It holds after every round, for every fixed W."""
     r = Regulariser(*learner[1:4])
@@ -133,8 +129,7 @@ def test_lemma_5_with_its_sum_set_right(case: Case, learner: ROMRDA, seed: int) 
 @THOROUGH
 @given(seed=SEEDS, r=regularisers, as_sparse=st.booleans())
 def test_best_fixed_is_best(seed: int, r: Regulariser, as_sparse: bool) -> None:
-    """Its objective is what is said; no weights near it and no search finds a better one."""
-    rng = np.random.default_rng(seed)
+    """Its objective is what is said, and no search finds a better one."""
     case = problem((6, 9, 4), n_features=3, seed=seed)
     tasks = case.tasks
     best = best_fixed(case.sparse.tasks if as_sparse else tasks, 9, r)
@@ -147,9 +142,6 @@ def test_best_fixed_is_best(seed: int, r: Regulariser, as_sparse: bool) -> None:
         return objective_of(tasks, 9, FixedWeights(u, P, Q), r)
 
     least = best.objective - 2.0 * GAP * (1.0 + best.objective)
-    for size in (1e-4, 1e-2, 1.0):
-        for _ in range(20):
-            assert value(flat + size * rng.standard_normal(flat.size)) >= least
     searched = minimize(value, flat, method="Powell", options={"maxiter": 20})
     assert searched.fun >= least
 
