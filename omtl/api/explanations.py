@@ -13,6 +13,7 @@ from omtl.experiment.descriptions import descriptions, known_id, known_name
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.tables.cells import (
+    alternatives_of,
     cell_names_in,
     description_of,
     each_cell,
@@ -149,7 +150,7 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
     """Return what is known about a cell: the verdict, the reason, the numbers and their sources.
 
     They are those of the store, or of ``results/`` where it lacks them; nothing is computed. What
-    alternatives, another row that tunes it and the rungs of a search gave is not told in detail.
+    another row that tunes it and the rungs of a search gave is not told in detail.
 
     Parameters
     ----------
@@ -167,9 +168,10 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
         If there is no such table, cell, reading or rule.
     """
     every = planned(table, request)
-    cells, run = stored_or_published(only(every, name), request)
+    asked = only(every, name)
+    cells, run = stored_or_published(asked, request)
     name = cell_names_in(every)[list(every.index).index(cells.index[0])]
-    of, [cell] = description_of(cells), each_cell(cells)
+    of, [cell], [row] = description_of(cells), each_cell(cells), each_cell(asked)
     [place] = places_in(cells)
     odd = [one["says"] for one in suspects(table) if place_of(one) == place]
     facts: dict[str, Any] = {
@@ -185,10 +187,11 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
         "command": command_of_cell(cell, name, of.selection, request.one_draw),
         "reading": cell.reading,
         "open questions": answers_in_words(of.paper, cell.answers),
+        "best of": _best_of(row, cell),
         "selection": in_words(cell.rule),
         "chosen": cell.params,
     }
-    facts = {key: value for key, value in facts.items() if value != ""}
+    facts = {key: value for key, value in facts.items() if value not in ("", [])}
     return facts | _units_of(cell, request, run) if full else facts
 
 
@@ -217,6 +220,15 @@ def answers_in_words(paper: str, answers: Mapping[str, Any]) -> list[str]:
         kind = "the literal one" if str(answer) == question.literal else "not the literal one"
         said.append(f"{question.asks} Answer: {str(answer).replace('_', ' ')}, {kind}")
     return said
+
+
+def _best_of(row: Any, cell: Any) -> str:
+    """Return which learners a row prints the best of, and whose number ours is."""
+    if not row.alternatives:
+        return ""
+    names = ", ".join(one.algorithm.label for one in alternatives_of(row))
+    ours = "" if cell.alternatives or not cell.n_repeats else cell.experiment.algorithm.label
+    return f"{names}: ours is of {ours}" if ours else names
 
 
 def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str, Any]:

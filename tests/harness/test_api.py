@@ -200,6 +200,13 @@ def test_a_claim_is_explained_with_the_reason_why_it_fails() -> None:
     )
 
 
+def test_the_learner_is_named_whose_number_is_the_best_of_a_row() -> None:
+    """Of a row that prints the best of several."""
+    cell = "OMTL-B on Synthetic (delta2=0.09), task5"
+    facts = omtl.explain("rom-table1", cell, reading="as_written").facts
+    assert facts["best of"] == "OMTL-Cov, OMTL-LogDet, OMTL-VonNeumann: ours is of OMTL-LogDet"
+
+
 def test_a_table_shows_plots_and_explains_itself(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
