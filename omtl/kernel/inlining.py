@@ -9,7 +9,6 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from numba import TypingError, types
-from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import overload, overload_method, register_jitable
 
 from omtl.data.rows import DenseRows, SparseRows
@@ -43,15 +42,14 @@ def loop(function: Callable) -> CompiledFunction:
 def let_methods_be_called(kind: type) -> None:
     """Let compiled code call the methods of a class of tuples, as plain Python does.
 
-    It waits while another thread compiles, where a name that it met would change its meaning.
+    Not while a thread compiles: a name that it met would change its meaning.
     """
-    with global_compiler_lock:
-        for name, member in vars(kind).items():
-            if isinstance(member, FunctionType) and not name.startswith("__"):
-                n = len(signature(member).parameters)
-                if n not in METHODS.setdefault(name, []):
-                    METHODS[name].append(n)
-                    _let_method_be_called(name, n)
+    for name, member in vars(kind).items():
+        if isinstance(member, FunctionType) and not name.startswith("__"):
+            n = len(signature(member).parameters)
+            if n not in METHODS.setdefault(name, []):
+                METHODS[name].append(n)
+                _let_method_be_called(name, n)
 
 
 METHODS: dict[str, list[int]] = {}

@@ -26,7 +26,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
-from numba import config, njit
+from numba import config, njit, typeof
 
 from omtl.util.code import code_version
 from omtl.util.paths import private_cache
@@ -47,16 +47,20 @@ SEAL = "sha256"
 SCALARS = {kind: np.dtype(kind) for kind in (bool, int, float)}
 """The types of Python's numbers, which numba takes for NumPy's."""
 
-_ONE_AT_A_TIME = Lock()
-"""Held while numba's setting of the folder is changed."""
+_COMPILING = Lock()
+"""Held while code is prepared and compiled: what is prepared changes what names mean to numba."""
 
-_new_codes: list[Path] = []
-"""Folders of code that is compiled now, or called for the first time."""
+
+READING = 0.2
+"""Seconds in which compiled code is read from disk, most of the time."""
 
 
 def is_compiling() -> bool:
-    """Whether a thread compiles, or calls for the first time what it has compiled."""
-    return bool(_new_codes)
+    """Whether a thread compiles, which takes longer than `READING`."""
+    if not _COMPILING.acquire(timeout=READING):
+        return True
+    _COMPILING.release()
+    return False
 
 
 class CompiledFunction:
@@ -80,11 +84,11 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the code for the types of the arguments."""
-        kinds = type_key(arguments)
-        compiled = self._made.get(kinds)
-        if compiled is not None:
-            return compiled(*arguments)
-        return self._first(kinds, classes_in(arguments), lambda compiled: compiled(*arguments))
+        key = type_key(arguments)
+        compiled = self._made.get(key)
+        if compiled is None:
+            compiled = self._compiled(key, classes_in(arguments), tuple(map(typeof, arguments)))
+        return compiled(*arguments)
 
     def entry(self, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
         """Return the entry point of the code for arguments of these types of numba's.
@@ -95,28 +99,25 @@ class CompiledFunction:
             The classes of tuples among the arguments (`classes_in`).
         kinds : tuple
         """
-        return self._first((classes, kinds), classes, lambda compiled: compiled.compile(kinds))
+        return self._compiled((classes, kinds), classes, kinds).compile(kinds)
 
-    def _first(self, kinds: Any, classes: tuple[type, ...], use: Callable[[Any], Any]) -> Any:
-        """Use the code for these types, and publish it if this is its first use."""
-        unpublished = None
-        if kinds not in self._made:
-            for kind in classes:
-                self.prepare(kind)
-            with _ONE_AT_A_TIME:
-                if kinds not in self._made:
-                    self._made[kinds], unpublished = self._new(kinds, classes)
-        if unpublished is None:
-            return use(self._made[kinds])
-        _new_codes.append(unpublished[0])
-        try:
-            return use(self._made[kinds])
-        finally:
-            _new_codes.remove(unpublished[0])
-            publish(*unpublished)
+    def _compiled(self, key: Any, classes: tuple[type, ...], kinds: tuple[Any, ...]) -> Any:
+        """Return numba's function with code for these types: compiled now, or read from disk."""
+        with _COMPILING:
+            if key not in self._made:
+                for kind in classes:
+                    self.prepare(kind)
+                compiled, unpublished = self._new(key, classes)
+                try:
+                    compiled.compile(kinds)
+                finally:
+                    if unpublished is not None:
+                        publish(*unpublished)
+                self._made[key] = compiled
+        return self._made[key]
 
     def _new(self, kinds: Any, classes: tuple[type, ...]) -> tuple[Any, tuple[Path, Path] | None]:
-        """Return a function of numba's for these types, and what to `publish` if it is new."""
+        """Return a function of numba's for these types; if it is new, what to `publish` of it."""
         try:
             folder = self.folder(kinds, classes)
             if folder is not None and is_sound(folder):

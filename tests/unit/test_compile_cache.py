@@ -10,17 +10,22 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
-from threading import Thread
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from environments import python
 from numba import typeof
-from numba.core.compiler_lock import global_compiler_lock
 
-from omtl.kernel.inlining import METHODS, let_methods_be_called
-from omtl.util.compile_cache import is_sound, kept_in, publish, remove_unused, type_key
+from omtl.util.compile_cache import (
+    CompiledFunction,
+    is_compiling,
+    is_sound,
+    kept_in,
+    publish,
+    remove_unused,
+    type_key,
+)
 from omtl.util.paths import PACKAGE
 
 PLAYED = """
@@ -39,10 +44,10 @@ print(trace.updates.tolist(), state.w.tolist())
 
 PLACE = """
 import sys
-from omtl.util.compile_cache import CompiledFunction
+from omtl.util.compile_cache import CompiledFunction, classes_in, type_key
 
-CompiledFunction._first = lambda self, kinds, classes, _: sys.exit(
-    print(self.folder(kinds, classes))
+CompiledFunction.__call__ = lambda self, *arguments: sys.exit(
+    print(self.folder(type_key(arguments), classes_in(arguments)))
 )
 """
 """Prints the folder in which the compiled code would be, in place of playing."""
@@ -184,13 +189,9 @@ class One(NamedTuple):
 
 
 class Other(NamedTuple):
-    """A tuple with a method that no other has."""
+    """Another tuple of the same."""
 
     a: float
-
-    def doubled(self, times: int) -> float:
-        """Return twice the number, so many times."""
-        return 2.0 * self.a * times
 
 
 def test_values_are_told_apart_as_numba_does() -> None:
@@ -273,12 +274,9 @@ def test_without_a_home_of_ones_own_it_compiles_in_memory(
     assert not list(tmp_path.iterdir())
 
 
-def test_methods_become_known_when_nothing_is_being_compiled() -> None:
-    """What another thread prepares does not change what a name means that compiled code has met."""
-    other = Thread(target=let_methods_be_called, args=(Other,))
-    with global_compiler_lock:
-        other.start()
-        other.join(0.2)
-        assert "doubled" not in METHODS
-    other.join()
-    assert METHODS["doubled"] == [2]
+def test_classes_are_prepared_when_no_other_thread_compiles() -> None:
+    """What a thread prepares changes what a name means that compiled code has met."""
+    held: list[bool] = []
+    first = CompiledFunction(lambda one: one.a, lambda _: held.append(is_compiling()), {})
+    assert first(One(2.0)) == 2.0
+    assert held == [True]
