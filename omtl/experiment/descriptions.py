@@ -10,10 +10,12 @@ from functools import cache
 from itertools import chain
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 from omtl.experiment.config import load_option, options, paper_file, paper_files, published_file
 from omtl.experiment.schema import (
+    POSITIVE,
+    Range,
     check_names,
     choose,
     keys_of,
@@ -27,6 +29,8 @@ from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
 from omtl.util.errors import UserError
 from omtl.util.files import State, file_state
 
+COUNT = Range(lambda n: n >= 0, "0 at least")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
@@ -37,7 +41,7 @@ class Description:
     title: str
     protocol: str
     selection: str
-    repeats: int
+    repeats: Annotated[int, POSITIVE]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +143,13 @@ class TableDescription(Description):
     caption: str
     spread: Literal["std", "standard_error", "unstated"]
     metric: str
-    digits: int | Mapping[str, int]
+    digits: Annotated[int, COUNT] | Mapping[str, Annotated[int, COUNT]]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     baselines: Literal["ours", "none"] = "ours"
     blocks: Literal["none", "dataset"] = "none"
     print: Print = Print()
-    plays: int = 1
+    plays: Annotated[int, COUNT] = 1
     proposed: tuple[str, ...] = ()
     same_row: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chosen_by: str = ""
@@ -218,7 +222,7 @@ class Panel:
 class PanelGrid:
     """How the panels of a figure stand side by side; their size is in inches."""
 
-    columns: int = 2
+    columns: Annotated[int, POSITIVE] = 2
     legend_columns: int = 3
     panel_size: tuple[float, ...] = (3.6, 3.1)
 
@@ -412,9 +416,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
     """
     known = descriptions(kind)
     path = known[choose(kind, name, list(known))]
-    return read_file(
-        {"table": TableDescription, "figure": FigureDescription}[kind], path, _completed
-    )
+    return read_file(KINDS[kind][1], path, _completed)
 
 
 def _completed(
@@ -424,8 +426,6 @@ def _completed(
     paper = path.parent.name
     for key, due in {"id": f"{paper}-{path.stem}", "paper": paper}.items():
         refuse_other_name(path, key, getattr(description, key), due)
-    if description.repeats < 1:
-        raise UserError(f"{path}: repeats={description.repeats} must be a positive whole number")
     if isinstance(description, FigureDescription):
         _check_figure(description, str(path))
         return description
@@ -453,10 +453,6 @@ def _check_table(table: TableDescription, where: str) -> None:
     )
     columns = chain(table.print.examples, bold, *(cells.columns for cells in slow))
     printed = [column.published for column in table.columns]
-    digits = table.digits.values() if isinstance(table.digits, Mapping) else [table.digits]
-    for key, value in (("plays", table.plays), *(("digits", each) for each in digits)):
-        if value < 0:
-            raise UserError(f"{where}: {key}={value} must be 0 at least")
     refuse_twice(f"{where}, row", row_labels(table))
     refuse_twice(f"{where}, column", printed)
     check_places(where, (column.patch for column in table.columns))
@@ -480,8 +476,6 @@ def _check_table(table: TableDescription, where: str) -> None:
 def _check_figure(figure: FigureDescription, where: str) -> None:
     """Refuse a figure of two panels with one label, or with marks that its table lacks."""
     refuse_twice(f"{where}, panel", [panel.label for panel in figure.panels])
-    if figure.columns < 1:
-        raise UserError(f"{where}: columns={figure.columns} must be a positive whole number")
     lines = [line for panel in figure.panels for line in panel.lines]
     scales = [line.scale for line in lines if line.scale]
     check_names(where, ("scale", scales, ("linear", "log", "log1p")))

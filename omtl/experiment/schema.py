@@ -188,6 +188,8 @@ def json_schema(kind: Any) -> dict[str, Any]:
         return {"anyOf": [json_schema(one) for one in more]}
     if get_origin(kind) is Literal:
         return {"enum": list(more)}
+    if get_origin(kind) is Annotated:
+        return json_schema(more[0])
     schema: dict[str, Any] = {"type": _plain(kind)[1]}
     if is_dataclass(kind):
         keys = keys_of(kind)

@@ -262,6 +262,7 @@ class ProtocolSpec(Spec):
     RANGES: ClassVar[Mapping[str, Range]] = {
         "checkpoints": POSITIVE,
         "n_train": POSITIVE,
+        "per_task": Range(lambda n: n is None or POSITIVE.fits(n), f"{POSITIVE.words}, or null"),
         "folds": Range(
             lambda n: type(n) is int and n >= 0 and n != 1,
             "0, or a whole number from 2 on",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.util.errors import UserError
+from omtl.util.errors import check_known
 
 QUERIES_AT_ONCE = 1024
 """Number of rows of similarities ranked together, which limits the memory."""
@@ -62,10 +62,7 @@ def quality(
     UserError
         If the normaliser is unknown.
     """
-    if normaliser not in NORMALISERS:
-        raise UserError(
-            f"protocol.normaliser={normaliser!r} is not known; choose from {', '.join(NORMALISERS)}"
-        )
+    check_known("protocol.normaliser", normaliser, NORMALISERS)
     n = label.size
     of_class = dict(zip(*np.unique(label, return_counts=True), strict=True))
     ranks = np.arange(1, n_ranks + 1)

@@ -94,8 +94,7 @@ class Setting:
             "lifelong": lambda: streams.lifelong(self.tasks, self.rng("shuffle")),
         }
         kind = "given_order" if "join" in self.protocol else self.protocol["stream"]
-        if kind not in makers:
-            raise UserError(f"protocol: no stream {kind!r}; choose from {', '.join(makers)}")
+        check_known("protocol.stream", kind, makers)
         n_checkpoints = None if kind == "lifelong" else self.protocol["checkpoints"]
         share = self.protocol.get("share", 1.0)
         return streams.first_part(makers[kind](), share, n_checkpoints)

@@ -59,12 +59,9 @@ def split(
     Raises
     ------
     UserError
-        If a task has too few examples to leave any for the test, `n_train` is not positive, or
-        the sampling is not known.
+        If a task has too few examples to leave any for the test, or the sampling is not known.
     """
     check_known("protocol.sampling", sampling, SAMPLINGS)
-    if n_train < 1:
-        raise UserError(f"protocol.n_train={n_train} must be a positive number")
     train, test = [], []
     for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
         if own.size <= n_train:
