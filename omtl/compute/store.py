@@ -180,10 +180,6 @@ class Store:
         """Remove units."""
         self._change("delete from units where key = ?", ((key,) for key in keys))
 
-    def load(self, unit: Unit) -> Result | None:
-        """Return a unit's result, or None if it is not stored intact."""
-        return self.results_of([unit]).get(unit.key)
-
     def results_of(self, units: Collection[Unit]) -> dict[str, Result]:
         """Return the results of those units that are stored intact, by their keys."""
         if not self.path.exists():  # as in a fresh clone: naming units takes seconds

@@ -269,7 +269,7 @@ def _played(
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
         engine.run_units(units, store, parallel, quiet=True)
-        return {unit.key: result for unit in units if (result := store.load(unit)) is not None}
+        return store.results_of(units)
 
 
 def _replayed(cell: Any, repeat: int, done: Mapping[str, Result]) -> tuple[float, str | None]:

@@ -162,7 +162,7 @@ def test_a_cell_is_made_alone_and_explained(store: Store, table: pd.DataFrame) -
     assert list(after["units"].values()) == [unit.key for unit in units]
     assert after["seeds"]["repeats"] == [0, 1]
     assert after["made on"][0]["packages"]["numpy"] == np.__version__
-    hashes = {store.load(unit).facts["data_sha256"] for unit in units}
+    hashes = {result.facts["data_sha256"] for result in store.stored(units)}
     assert after["data"]["rows_sha256"] == sorted(hashes)
     assert len(hashes) == 2
     options = _main.parser().parse_args(shlex.split(after["command"])[1:])

@@ -42,7 +42,7 @@ def parallel(name: str) -> ParallelSpec:
 
 def bits(store: Store, units: list[Unit]) -> list[bytes]:
     """Return the arrays of stored units, to the bit."""
-    return [packed(result.arrays) for unit in units if (result := store.load(unit)) is not None]
+    return [packed(result.arrays) for result in store.stored(units)]
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def test_workers_that_always_die_end_the_run(
         engine.run_units(units, store, SERIAL, quiet=True)
     assert len(calls) == 4
     assert capsys.readouterr().err.count("a worker died") == 2
-    assert store.load(units[0]) is not None
+    assert store.stored(units[:1])
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -269,4 +269,4 @@ def test_a_full_disk_under_a_unit_ends_the_run(
     monkeypatch.setattr(batching, "compute", fill)
     with pytest.raises(WriteError, match="/some/cache cannot be written"):
         engine.run_units(units, store, SERIAL, quiet=True)
-    assert [store.load(unit) is not None for unit in units] == [True, False, False, False]
+    assert [bool(store.stored([unit])) for unit in units] == [True, False, False, False]

@@ -87,8 +87,8 @@ def test_prefix_rows(filled: Store) -> None:
     made = scored(few_rows(N, NO_HINDSIGHT), filled)
     for cell in each_cell(made):
         points = []
-        for repeat, unit in enumerate(cell.experiment.repeats(0, N)):
-            arrays = filled.load(unit).arrays  # type: ignore[union-attr]
+        for repeat, result in enumerate(filled.stored(cell.experiment.repeats(0, N))):
+            arrays = result.arrays
             early = int(np.flatnonzero(arrays["seen"] >= 0.1 * arrays["seen"][-1])[0])
             point = int(np.argmin(arrays["checkpoint_mistakes"][:, early]))
             expected = 100.0 * arrays["mistakes"][point].sum() / arrays["examples"].sum()
@@ -112,7 +112,7 @@ def test_alternatives_are_chosen_early_too(filled: Store) -> None:
     rule = SelectionSpec.named(NO_HINDSIGHT)
     early = np.array(
         [
-            [early_costs(filled.load(unit), rule).min() for unit in e.repeats(0, N)]  # type: ignore[arg-type]
+            [early_costs(result, rule).min() for result in filled.stored(e.repeats(0, N))]
             for e in (one.experiment, other.experiment)
         ]
     )
