@@ -18,7 +18,6 @@ from rich.console import Console
 from omtl.api.explanations import Explanation, explain_cell
 from omtl.api.plots import axes_for, draw_agreement
 from omtl.compute.engine import News, Outcome
-from omtl.compute.own_process import peak_mib
 from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, claims_of, in_sentences
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
@@ -53,6 +52,7 @@ from omtl.tables.published_results import (
 from omtl.tables.request import AUTO, Request, RequestOptions, request_for
 from omtl.tables.scoring import play_cells, play_until_settled, record, scored, units_of
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
+from omtl.util.host import peak_mib
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say
 from omtl.util.views import WIDEST, DisplayedResult, View

@@ -177,13 +177,6 @@ def call_apart(
     return _local.process.ask(function, *given, seconds=seconds)
 
 
-def peak_mib() -> int | None:
-    """Return the most memory that this process has used, in MiB; None where it is not known."""
-    if resource is None:
-        return None
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-
-
 def _end_with(parent: int) -> None:
     """Let this process end as soon as its parent has ended, also by SIGKILL, on Linux."""
     with contextlib.suppress(AttributeError, OSError):

@@ -37,6 +37,15 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+def peak_mib() -> int | None:
+    """Return the most memory that this process has used, in MiB; None where it is not known."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
 def commit() -> str:
     """Return the checkout's commit, with ``+`` if files of the project differ from it."""
     if CHECKOUT is None:

@@ -17,10 +17,11 @@ import numpy as np
 import pandas as pd
 
 from omtl.compute.engine import run_units
-from omtl.compute.own_process import Apart, LostProcess, peak_mib
+from omtl.compute.own_process import Apart, LostProcess
 from omtl.compute.store import Store
 from omtl.experiment.specs import SERIAL
 from omtl.kernel.grids import play_points
+from omtl.util.host import peak_mib
 from scripts.bench import streams
 from scripts.bench.ours import LEARNERS
 from scripts.bench.turns import Contender, Effort
