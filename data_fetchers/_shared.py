@@ -266,12 +266,11 @@ def lines_of(text: str) -> list[str]:
 
 def count_ngrams(text: str, lengths: Sequence[int]) -> Counter[str]:
     """Return how often each n-gram of a tokenised text occurs, its words joined by ``_``."""
-    words = text.split()
-    return Counter(
-        "_".join(ngram)
-        for length in lengths
-        for ngram in zip(*(words[start:] for start in range(length)), strict=False)
-    )
+    words, counts = text.split(), Counter[str]()
+    for length in lengths:
+        ngrams = zip(*(words[start:] for start in range(length)), strict=False)
+        counts.update(map("_".join, ngrams))
+    return counts
 
 
 def rows_of_counts(counts: Sequence[Mapping[str, int]]) -> sparse.csr_array:

@@ -11,7 +11,7 @@ Licence: unstated.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def parse(text: str) -> list[Review]:
     reviews: list[Review] = []
     for line in lines_of(text):
         *pairs, last = line.split(" ")
-        counts: Counter[str] = Counter()
+        counts: defaultdict[str, int] = defaultdict(int)
         for pair in pairs:
             feature, count = pair.rsplit(":", 1)
             counts[feature] += int(count)

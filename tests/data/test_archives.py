@@ -1,18 +1,24 @@
-"""Files of one's own that are damaged, strange or hostile end in a sentence."""
+"""Files and arguments that are damaged, strange or hostile end in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from estimator_cases import blobs
 from scipy import sparse
 
+from omtl import datasets
+from omtl.data.networks import mixing_matrix, modes
 from omtl.data.preparation import prepare
 from omtl.data.streams import Tasks
+from omtl.data.triplets import Sampler, Triplets
 from omtl.data.validation import WIDEST
+from omtl.experiment.schema import read_yaml
+from omtl.learners.lmnn import MTLMNN
 from omtl.sklearn import PassiveAggressive
 from omtl.util.archives import SEAL, read_arrays, read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -128,8 +134,27 @@ def test_duplicates_of_a_data_set_are_added_up() -> None:
     assert found.X.nnz == 3
 
 
-def test_a_data_set_without_features_is_refused() -> None:
-    """Such as the words of 10,000 reviews where there are fewer reviews."""
-    tasks = Tasks(np.zeros((2, 0)), np.array([1.0, -1.0]), np.zeros(2, dtype=np.int64), ("a",))
-    with pytest.raises(UserError, match="and a feature"):
-        prepare(tasks)
+LABEL, TASK_OF = np.array([1, 1, 2, 2, 2, 3, 3, 1, 1, 4, 4, 4]), np.repeat([0, 1], [7, 5])
+
+
+def triplets(rows: Sequence[int], per_example: float, order: str) -> list[Triplets]:
+    """Draw triplets of some of the examples of two tasks with classes of unequal sizes."""
+    sampler = Sampler(LABEL, TASK_OF, np.array(rows), ("a", "b"))
+    return list(sampler.stream(per_example, order, np.random.default_rng(0)))
+
+
+REFUSED = read_yaml(Path(__file__).parents[1] / "golden" / "refused.yaml")
+"""Calls with arguments that cannot be used, by what is said of them."""
+
+SCOPE = {
+    **dict(zip(("X", "Y", "TASK"), blobs(), strict=True)),
+    **{"np": np, "sparse": sparse, "datasets": datasets, "triplets": triplets},
+    **{each.__name__: each for each in (MTLMNN, Tasks, mixing_matrix, modes, prepare)},
+}
+"""What a call may name."""
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_used_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        eval(REFUSED[text], SCOPE)

@@ -15,11 +15,8 @@ from omtl.data.networks import (
     adjacency,
     grid,
     metropolis_weights,
-    mixing_matrix,
-    modes,
     uniform_weights,
 )
-from omtl.util.errors import UserError
 
 THOROUGH = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 SIZES = list(range(1, 14))
@@ -92,33 +89,3 @@ def test_weights_of_a_network(near: np.ndarray, kind: str) -> None:
         np.testing.assert_array_equal(mixing, mixing.T)
     else:
         assert all(len(set(row[row > 0])) == 1 for row in mixing)
-
-
-@pytest.mark.parametrize(
-    "edge", [(0, 4), (4, 0), (-1, 2), (0,), (0, 1, 2), ("a", "b"), (0, 1.5), 3]
-)
-def test_edges_that_are_no_pairs_of_nodes_are_refused(edge: object) -> None:
-    with pytest.raises(UserError) as fault:
-        mixing_matrix(4, edges=[(0, 1), (1, 2), (2, 3), edge])  # type: ignore[list-item]
-    assert f"edge {edge!r}" in str(fault.value)
-
-
-@pytest.mark.parametrize(
-    "mixing",
-    [
-        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-        [[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]],
-        [[0.2, 0.6, 0.2], [0.2, 0.2, 0.6], [0.6, 0.2, 0.2]],
-        [[1, 0], [0.5, 0.5]],
-    ],
-)
-def test_directed_weights_are_refused(mixing: list[list[float]]) -> None:
-    """Weights that differ by direction have no real modes."""
-    with pytest.raises(UserError, match="no undirected network"):
-        modes(np.array(mixing, dtype=float))
-
-
-def test_weights_of_two_parts_are_refused() -> None:
-    """Symmetric weights without a link between the parts are undirected, but not connected."""
-    with pytest.raises(UserError, match=r"nodes \[2, 3\] cannot be reached"):
-        modes(np.kron(np.eye(2), np.full((2, 2), 0.5)))

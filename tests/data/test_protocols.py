@@ -35,8 +35,8 @@ ROM = {"alpha": 0.1, "beta": 0.1, "gamma": 0.1}
 LEARNERS = {
     "accumulation": [("aklo_sum", {"lam": 0.1}), ("aklo_sum", {"lam": 1.0})],
     "batch": [("itl", {})],
-    "objective": [("rom_pgd", {"eta": 0.1, **ROM}), ("rom_rda", {"kappa": 1.0, **ROM})],
-    "regression": [("parameter_free_lazy", {})],
+    "objective": [("rom_pgd", {"eta": eta, **ROM}) for eta in (0.1, 1.0)],
+    "regression": [("gd", {"eta": 0.1})],
     "similarity": [("ostrsl", {"C": 0.1}), ("ostrsl", {"C": 1.0})],
 }
 """For each protocol's module that does not take every learner, algorithms and their points."""

@@ -94,18 +94,6 @@ def test_examples_may_come_again(sizes: list[int], seed: int) -> None:
         np.testing.assert_array_equal(column[size:], column[: max(sizes) - size])
 
 
-def test_the_dealing_does_not_touch_the_order() -> None:
-    """Nor does the order touch the dealing."""
-    tasks = tasks_of([9, 5, 7])
-    first, other = stream_of(tasks), stream_of(tasks, seed=1)
-    assert not np.array_equal(first.example, other.example)
-    assert not np.array_equal(first.node, other.node)
-    for n_nodes in (1, 2, 8):
-        np.testing.assert_array_equal(first.example, stream_of(tasks, n_nodes).example)
-    reshuffled = rounds(tasks, np.random.default_rng([1, 0]), np.random.default_rng([0, 1]), 3)
-    np.testing.assert_array_equal(first.node, reshuffled.node)
-
-
 @THOROUGH
 @given(st.integers(0, 5000), st.integers(0, 300))
 def test_checkpoints(n_rounds: int, n_checkpoints: int) -> None:
@@ -247,14 +235,13 @@ def test_the_order_is_the_data_set_s(join: str, sizes: list[int]) -> None:
 LABEL, TASK = np.array([1, 1, 2, 2, 2, 3, 3, 1, 1, 4, 4, 4]), np.repeat([0, 1], [7, 5])
 
 
-def sampler(rows: list[int] | None = None) -> Sampler:
-    """Return a sampler of two tasks with three and two classes of unequal sizes."""
-    return Sampler(LABEL, TASK, np.arange(12) if rows is None else np.array(rows), ("a", "b"))
+SAMPLER = Sampler(LABEL, TASK, np.arange(12), ("a", "b"))
+"""A sampler of two tasks with three and two classes of unequal sizes."""
 
 
 def test_triplets_are_of_one_task_and_two_classes() -> None:
     """Two different examples of a class and one of another, the label by a coin."""
-    blocks = list(sampler().stream(400.0, "interleaved", np.random.default_rng(0)))
+    blocks = list(SAMPLER.stream(400.0, "interleaved", np.random.default_rng(0)))
     q, first, second, y, task = (np.concatenate(each) for each in zip(*blocks, strict=True))
     assert y.size == 400 * 12
     assert all(each.y.size <= BLOCK for each in blocks)
@@ -275,23 +262,6 @@ def test_triplets_are_of_one_task_and_two_classes() -> None:
 
 def test_task_by_task() -> None:
     """As many triplets of each task as its examples ask for, across the bounds of blocks."""
-    blocks = list(sampler().stream(50.0, "by_task", np.random.default_rng(0)))
+    blocks = list(SAMPLER.stream(50.0, "by_task", np.random.default_rng(0)))
     task = np.concatenate([block.task for block in blocks])
     np.testing.assert_array_equal(task, np.repeat([0, 1], [350, 250]))
-
-
-@pytest.mark.parametrize(
-    ("rows", "order", "per_example", "words"),
-    [
-        ([0, 1, 7, 8, 9, 10], "interleaved", 1.0, "task 'a' has 1 classes"),
-        ([0, 1, 2, 7, 8, 9, 10], "interleaved", 1.0, "class 2 of task 'a' has one example"),
-        (None, "random", 1.0, "interleaved, by_task"),
-        (None, "by_task", 0.01, "must give each task one"),
-    ],
-)
-def test_what_no_triplets_can_be_drawn_of(
-    rows: list[int] | None, order: str, per_example: float, words: str
-) -> None:
-    """One sentence says why."""
-    with pytest.raises(UserError, match=words):
-        list(sampler(rows).stream(per_example, order, np.random.default_rng(0)))

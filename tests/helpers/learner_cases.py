@@ -16,6 +16,7 @@ from profiles import thorough
 import omtl.learners
 from omtl.data.networks import mixing_matrix
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
+from omtl.learners.dom import NS
 from omtl.reference import ReferenceStep
 from omtl.reference.problems import Case, PlayRecord, problem, recorded
 from omtl.reference.transcriptions import rounds_of, transcription_of
@@ -199,8 +200,11 @@ def variants() -> Iterator[Any]:
 
 VARIANTS = list(variants())
 
-LAYOUTS = dict(zip(learner_classes(), cycle(("dense", "sparse")), strict=False))
-"""For which rows each learner is compiled in most tests; the plain loop has both."""
+LAYOUTS = dict(zip(learner_classes(), cycle(("dense", "sparse")), strict=False)) | {NS: "dense"}
+"""For which rows each learner is compiled in most tests; the plain loop has both.
+
+On sparse rows the code of NS is another where the network has one mode.
+"""
 
 
 def in_layout(case: Case, layout: str) -> Case:

@@ -167,12 +167,8 @@ def test_measures() -> None:
 def test_norms_of_training_examples_only() -> None:
     """Training is that on unit rows; a test score grows with its row's norm."""
     tasks = some_tasks()
-    learner = Perceptron(0.1, 1.0)
     some = setting_for(tasks, unit_rows_to_learn=True)
     every = setting_for(with_unit_rows(tasks))
-    one, other = heldout.play_grid([learner], some), heldout.play_grid([learner], every)
-    np.testing.assert_array_equal(one["updates"], other["updates"])
-    assert np.abs(one["auc"] - other["auc"]).max() > 1e-3
     (mine, *_), (its, *_) = heldout.split_parts(some), heldout.split_parts(every)
     learnt, rest = mine.stream.example, mine.held_out
     X, unit = mine.examples.rows.X, its.examples.rows.X

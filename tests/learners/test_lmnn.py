@@ -1,16 +1,14 @@
-"""mtLMNN reaches the optimum, LMNN's with one task, and refuses what it cannot use."""
+"""mtLMNN reaches the optimum, LMNN's with one task."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 
 from omtl.learners.lmnn import MTLMNN
 from omtl.metric_learning import descent, quadratic_forms
 from omtl.metric_learning.descent import Solution
-from omtl.util.errors import UserError
 
 
 class Problem:
@@ -163,29 +161,3 @@ def test_no_impostor_is_missing_from_the_working_set(monkeypatch: pytest.MonkeyP
     learner = MTLMNN(0.1, 0.1, 2, tol=TOL)
     solution, problem = learner.solve(X, y, task, 2), Problem(X, y, task, 2, learner)
     assert solution.objective == pytest.approx(problem.objective(solution.parts), rel=1e-10)
-
-
-X, Y, TASK = two_tasks(10)
-
-
-@pytest.mark.parametrize(
-    ("learner", "data", "told"),
-    [
-        (MTLMNN(-1.0, 1.0), (X, Y, TASK, 2), "gamma must be a number from 0, not -1.0"),
-        (MTLMNN(1.0, np.nan), (X, Y, TASK, 2), "gamma0 must be a number from 0, not nan"),
-        (MTLMNN(1.0, 1.0, 0), (X, Y, TASK, 2), "n_neighbors must be a whole number from 1"),
-        (MTLMNN(1.0, 1.0, 3), (X, Y, TASK, 2), "class 0 has 3 examples in task 0"),
-        (MTLMNN(1.0, 1.0, mu=1.0), (X, Y, TASK, 2), "mu must be between 0 and 1"),
-        (MTLMNN(1.0, 1.0, tol=0.0), (X, Y, TASK, 2), "tol must be between 0 and 1"),
-        (MTLMNN(1.0, 1.0, max_iter=0), (X, Y, TASK, 2), "max_iter must be a whole number"),
-        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 3), "task 2 of 3 has no examples"),
-        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 1), "tasks must be from 0 to 0"),
-        (MTLMNN(1.0, 1.0, 1), (X, Y, TASK, 0), "n_tasks must be a whole number from 1"),
-        (MTLMNN(1.0, 1.0, 1), (X[:-1], Y, TASK, 2), "their shapes are"),
-        (MTLMNN(1.0, 1.0, 1), (np.where(X > 1, np.inf, X), Y, TASK, 2), "not finite"),
-        (MTLMNN(1.0, 1.0, 1), (sparse.csr_array(X), Y, TASK, 2), "X is sparse"),
-    ],
-)
-def test_what_cannot_be_used_is_refused(learner: MTLMNN, data: tuple, told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        learner.solve(*data)

@@ -88,8 +88,11 @@ def bits(value: float) -> int:
 
 
 @pytest.mark.parametrize("n_features", [*SIZES, 400, 1023])
-def test_dot_is_summed_in_the_promised_order(n_features: int) -> None:
-    """Every bit of the compiled dot product follows from its documented order of summation."""
+def test_products_are_summed_in_the_promised_order(n_features: int) -> None:
+    """Every bit of the compiled dot product follows from its documented order of summation.
+
+    Compiled and plain axpy equal NumPy's: one product and one sum for each element.
+    """
     X = matrix(n_features, n_rows=8)
     w = np.random.default_rng(1).normal(size=n_features)
     dense, compressed = both(X)
@@ -102,15 +105,7 @@ def test_dot_is_summed_in_the_promised_order(n_features: int) -> None:
         assert bits(dot(w, row_at(compressed, i))) == bits(promised_sum(w[here], X[i, here], True))
         product = row_dot(row_at(compressed, i), row_at(compressed, 0))
         assert abs(product - X[i] @ X[0]) <= 1e-9 * np.sum(np.abs(X[i] * X[0]))
-
-
-@pytest.mark.parametrize("n_features", SIZES)
-def test_axpy_is_numpy_s(n_features: int) -> None:
-    """Compiled and plain axpy equal NumPy's to the bit: one product, one sum an element."""
-    X = matrix(n_features)
-    w = np.random.default_rng(1).normal(size=n_features)
-    for i in range(X.shape[0]):
-        for rows in both(X):
+        for rows in (dense, compressed):
             for function in (products.axpy, axpy):
                 changed = w.copy()
                 function(-0.37, row_at(rows, i), changed)
