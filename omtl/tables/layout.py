@@ -310,8 +310,8 @@ def claims_markdown(claims: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def latex(layout: TableLayout) -> str:
-    """Return a table in LaTeX (booktabs): published and ours, our matches in bold, as it says."""
+def captioned_latex(layout: TableLayout) -> str:
+    """Return a table in LaTeX (booktabs): published and ours, our matches in bold, and a caption."""
     n = len(layout.heads)
     heads = [rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads]
     rows = []
@@ -327,18 +327,15 @@ def latex(layout: TableLayout) -> str:
             row += [for_latex(published), shown]
         rows.append(row)
     above = [["", *heads], ["", *["published & ours"] * n]]
-    return (
-        f"% {one_line(f'{layout.title}; {layout.subtitle}')}\n"
-        + latex_table(f"l{'rr' * n}", above, rows)
-        + "\\par\\smallskip\\footnotesize Bold: our number is within 5\\,\\% of print.\n"
-    )
-
-
-def captioned_latex(layout: TableLayout) -> str:
-    """Return a table in LaTeX with a caption that says what its marks mean."""
     caption = (
         f"{for_latex(layout.title)}. For each algorithm the published number, then ours; bold: "
         "ours matches the published number (not: the best of its column)."
     )
-    lines = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}", latex(layout)]
-    return "\n".join(lines) + "\\end{table}\n"
+    bold = r"\par\smallskip\footnotesize Bold: our number is within 5\,\% of print."
+    lines = [
+        *(r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"),
+        f"% {one_line(f'{layout.title}; {layout.subtitle}')}",
+        latex_table(f"l{'rr' * n}", above, rows) + bold,
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
