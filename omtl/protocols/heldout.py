@@ -84,7 +84,13 @@ def renumbered(source: PreparedData, n_learnt: int) -> PreparedData:
 
 
 def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndarray) -> HeldOutPart:
-    """Return a part of a repeat: number 0 is the whole split, its folds follow."""
+    """Return a part of a repeat: number 0 is the whole split, its folds follow.
+
+    Raises
+    ------
+    UserError
+        If the protocol names an unknown stream.
+    """
     source, n = setting.source, learnt.size
     some, rest = source.tasks.taken(learnt), source.tasks.taken(held_out)
     square_norm = source.square_norm[np.concatenate([learnt, held_out])]
@@ -103,6 +109,7 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
     both = replace(source, tasks=tasks, square_norm=square_norm, is_reduced=False)
     if source.is_reduced:  # the weights of other features would stay zero
         both = renumbered(both, n)
+    check_known("protocol.stream", setting.protocol["stream"], STREAMS)
     stream = STREAMS[setting.protocol["stream"]](some, setting.rng("shuffle", part=number))
     order = np.concatenate([stream.example, n + np.arange(held_out.size)])
     n = stream.example.size
@@ -134,11 +141,11 @@ def split_parts(setting: Setting) -> list[HeldOutPart]:
     Raises
     ------
     UserError
-        If the protocol names an unknown stream or measure, or does not fit the data.
+        If the protocol names an unknown measure, or does not fit the data.
     """
     protocol = setting.protocol
-    for key, known in (("stream", STREAMS), ("test_by", MEASURES), ("validate_by", MEASURES)):
-        check_known(f"protocol.{key}", protocol[key], known)
+    for key in ("test_by", "validate_by"):
+        check_known(f"protocol.{key}", protocol[key], MEASURES)
     pairs = split_and_folds(setting.tasks, protocol, setting.rng)
     return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
 
