@@ -6,6 +6,5 @@ omtl check toy_learner.py
 omtl new dataset toy_data
 omtl run dataset=toy_data algorithm=toy_learner
 omtl new paper toy
-omtl table toy-table1 --repeats 2
-omtl audit readings toy-table1 --repeats 2
+omtl table toy-table1 --cell "PA on Synthetic" --repeats 2
 omtl explain toy-table1 "PA on Synthetic" --repeats 2 | grep verdict

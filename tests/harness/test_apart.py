@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from environments import Done, environment, python, started
+from environments import environment, python, started
 from miniature import small
 
 from omtl.compute import engine
@@ -27,12 +27,16 @@ WRONG = {
     "dies": ("os._exit(7)", "its process exited with status 7"),
     "crashes": ("import ctypes; ctypes.string_at(0)", "its process was killed by SIGSEGV"),
     "forks_and_dies": ("os._exit(7) if os.fork() else time.sleep(60)", "exited with status 7"),
-    "allocates": ("while True: self.k = (getattr(self, 'k', 0), np.ones(2**24))", "MemoryError"),
     "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "writes_rows": ("x.rows.X[x.i] *= 2.0", "read-only"),
-    "writes_views": ("x.rows.X[x.i][:] = 0.0", "read-only"),
 }
 """What updates of learners do that is wrong, and what is told of each."""
+
+LIMITED = {
+    "allocates": ("np.ones(2**28)", {"unit_mib": 1200}, "MemoryError"),
+    "loops": ("while True: pass", {"unit_seconds": 3}, "not finish within its limit of 3 seconds"),
+}
+"""What those do that a limit ends, the limit, and what is told of each."""
 
 RIGHT = {
     "forks": "self.n = getattr(self, 'n', 0) + 1; self.n > 1 or os.fork()",
@@ -41,6 +45,7 @@ RIGHT = {
 """What those do that come to their end."""
 
 BODIES = {name: body for name, (body, _) in WRONG.items()} | RIGHT
+BODIES_LIMITED = {name: body for name, (body, *_) in LIMITED.items()}
 
 HEAD = """'''Learners.'''
 
@@ -92,7 +97,7 @@ def write_own(folder: Path, module: str, kind: str, bodies: dict[str, str]) -> N
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the folder of one's own have these learners, and a module named as one of Python's."""
     module = f"learners_{tmp_path.name}"
-    write_own(tmp_path, module, "dataclass", BODIES | {"loops": "while True: pass"})
+    write_own(tmp_path, module, "dataclass", BODIES | BODIES_LIMITED)
     (tmp_path / "select.py").write_text("raise RuntimeError('not that of Python')")
     monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
@@ -110,30 +115,17 @@ def limited(backend: str, **limits: Any) -> ParallelSpec:
     return ParallelSpec.read({"name": backend, "backend": backend, "jobs": 2, **limits})
 
 
-LIMITS = {"unit_seconds": 120, "unit_mib": 1200}
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("mine")
-@pytest.mark.parametrize(
-    ("backend", "names", "limits"),
-    [
-        ("threading", [*BODIES], LIMITS),
-        ("processes", ["dies", "well"], LIMITS),
-        ("sequential", ["dies", "well"], {}),
-    ],
-)
-def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
-    backend: str, names: list[str], limits: dict[str, int], store: Store
-) -> None:
+def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(store: Store) -> None:
     """The other units have the bits of a run without it, and the store has them whole.
 
     No module of the current folder takes the place of one of Python's own.
     """
-    bad = [unit_of(name) for name in names]
+    bad = [unit_of(name) for name in BODIES]
     good = small("pm").repeats(0, 4)
     units = [unit for pair in zip(bad, good * 3, strict=False) for unit in pair] + good
-    outcome = engine.run_units(units, store, limited(backend, **limits), quiet=True)
+    outcome = engine.run_units(units, store, limited("threading"), quiet=True)
     for unit in bad:
         name = unit.algorithm.name
         if name in WRONG:
@@ -148,13 +140,12 @@ def test_what_misbehaves_ends_in_a_sentence_and_leaves_the_others_alone(
 
 
 @pytest.mark.usefixtures("mine")
-def test_what_does_not_end_is_stopped(store: Store) -> None:
-    """At its limit of time."""
-    unit = unit_of("loops")
-    outcome = engine.run_units([unit], store, limited("threading", unit_seconds=3), quiet=True)
-    reason = outcome.failed[unit.key].reason
-    assert reason.startswith(unit.name)
-    assert "it did not finish within its limit of 3 seconds" in reason
+@pytest.mark.parametrize("name", LIMITED)
+def test_what_exceeds_a_limit_is_stopped(name: str, store: Store) -> None:
+    unit, (_, limits, told) = unit_of(name), LIMITED[name]
+    outcome = engine.run_units([unit], store, limited("threading", **limits), quiet=True)
+    assert outcome.failed[unit.key].reason.startswith(unit.name)
+    assert told in outcome.failed[unit.key].reason
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -168,20 +159,19 @@ def is_alive(process: psutil.Process) -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "words",
+    "parallel",
     [
         "parallel=processes",
-        "parallel=threads parallel.unit_seconds=60",
         pytest.param("parallel=dask", marks=pytest.mark.deep),
         pytest.param("parallel=ray", marks=pytest.mark.deep),
     ],
 )
-def test_workers_end_when_the_run_is_killed(words: str, tmp_path: Path) -> None:
+def test_workers_end_when_the_run_is_killed(parallel: str, tmp_path: Path) -> None:
     """SIGKILL of the process that was started leaves none of those that it started.
 
     Ray's agents (2.60) take a minute: they first try to tell the head, which has been killed too.
     """
-    run = started(tmp_path, "parallel.jobs=2", *words.split(), units=1)
+    run = started(tmp_path, "parallel.jobs=2", parallel, units=1)
     children = list(filter(is_alive, psutil.Process(run.pid).children(recursive=True)))
     run.kill()
     run.wait()
@@ -234,28 +224,31 @@ FAULTS = {
 }
 
 
-def run(bodies: Iterable[str], folder: Path, *words: str, status: int) -> Done:
-    """Run a command where compiled learners, `mine0` and so on, have these updates."""
-    named = {f"mine{number}": body for number, body in enumerate(bodies)}
-    write_own(folder, "mine", "compiled", named)
-    return python("-m", "omtl", *words, status=status, cwd=folder, env=environment(folder / "home"))
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.setenv(user_folder.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_fault_is_told_with_its_line(here: Path, told: Callable[..., str]) -> None:
     """By the check that finds it, in one line."""
-    done = run(FAULTS, tmp_path, "check", "mine.py", "--json", status=1)
-    assert "Traceback" not in done.stdout + done.stderr
-    rows = json.loads(done.stdout)
-    text = (tmp_path / "mine.py").read_text(encoding="utf-8").splitlines()
-    for number, (line, told) in enumerate(FAULTS.items()):
-        own = [row for row in rows if row["learner"].startswith(f"mine{number}")]
+    bodies = {f"mine{number}": body for number, body in enumerate(FAULTS)}
+    write_own(here, "mine", "compiled", bodies)
+    rows = json.loads(told("check", "mine.py", "--json", status=1))
+    text = (here / "mine.py").read_text(encoding="utf-8").splitlines()
+    for name, (line, fault) in zip(bodies, FAULTS.items(), strict=True):
+        own = [row for row in rows if row["learner"].startswith(name)]
         failed = [row["why"] for row in own if row["result"] == "fail"]
         at = text.index(f"        {line}") + 1
-        assert told.format(at) in " ".join(failed), line
+        assert fault.format(at) in " ".join(failed), line
 
 
-def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+def test_debug_shows_the_traceback(here: Path) -> None:
     """Of the learner's own process, too."""
-    words = ("run", "algorithm=mine0", "dataset.options.n_examples=20", "repeats=1", "--debug")
-    done = run(["w[0] = scor + 1"], tmp_path, *words, status=2)
+    write_own(here, "mine", "dataclass", {"mine": "w[0] = scor + 1"})
+    words = ("run", "algorithm=mine", "dataset.options.n_examples=20", "repeats=1", "--debug")
+    done = python("-m", "omtl", *words, status=2, cwd=here, env=environment(here / "home"))
     assert "Traceback (most recent call last)" in done.stderr

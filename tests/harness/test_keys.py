@@ -22,6 +22,7 @@ from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Unit, modules_in
 from omtl.util import code, user_folder
 from omtl.util.code import UNHASHED, _code_of, code_of, code_version, imported
+from omtl.util.errors import UserError
 
 PLAY = """
 import json, os, pickle, sys
@@ -36,17 +37,17 @@ for path in sys.argv[1:]:
 """Tells which modules are loaded where each unit has been computed, by a process of its own."""
 
 
-def _on_walk(algorithm: str, protocol: str, paper: str) -> Unit:
-    patch = Reading.of(paper, "as_written").patch
+def _on_walk(algorithm: str, protocol: str) -> Unit:
+    patch = Reading.of("osmtl", "as_written").patch
     experiment = Experiment.compose(algorithm, "random_walk", protocol, None, patch)
     return with_options(experiment, n_tasks=3, n_examples=240, n_features=5).unit(0, 0)
 
 
 def _own_table(folder: Path) -> Unit:
     (folder / "table.csv").write_text(
-        "label,task,a,b\n" + "".join(f"{(-1) ** i},{i // 2 % 2},{i},1\n" for i in range(12))
+        "label,task,a,b\n" + "".join(f"{(-1) ** i},{i // 2 % 2},{i},1\n" for i in range(480))
     )
-    unit = _on_walk("pm", "rounds", "dom")
+    unit = _on_walk("pm", "heldout")
     options = {"path": str(folder / "table.csv")}
     dataset = replace(unit.dataset, name="mine", module="table_file", options=options)
     return replace(unit, dataset=dataset)
@@ -68,10 +69,8 @@ def test_whatever_a_unit_loads_is_in_its_key(tmp_path: Path) -> None:
     """Each module of the project that is loaded to compute it counts, or it is said why not."""
     units = {
         "network": small("dom2").unit(0, 0),
-        "grid": _on_walk("rom_rda", "rounds", "rom"),
-        "held out": _on_walk("pm", "heldout", "osmtl"),
-        "batch": _on_walk("itl", "batch_20", "osmtl"),
-        "own table": _own_table(tmp_path),
+        "batch": _on_walk("itl", "batch_20"),
+        "own table, held out": _own_table(tmp_path),
     }
     for name, unit in units.items():
         (tmp_path / name).write_bytes(pickle.dumps(unit))
@@ -200,6 +199,15 @@ def test_a_protocol_of_ones_own_is_the_changed_one(
         (tmp_path / "measures.py").write_text(f"def play_grid(*_):\n    return {number}\n")
         user_folder.find()
         assert protocol_module("measures").play_grid() == number
+
+
+def test_code_that_was_edited_after_it_was_imported_is_not_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its units and its compiled code would be taken for those of the edited one."""
+    monkeypatch.setattr(code, "_BEGUN", 0.0)
+    with pytest.raises(UserError, match="was edited after this program began; start the program"):
+        code_version("omtl.learners.dom")
 
 
 def records_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

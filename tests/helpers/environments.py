@@ -35,9 +35,30 @@ def python(*words: str, **how: Any) -> Done:
     return ended(sys.executable, *words, **how)
 
 
+LINES = """
+import runpy, shlex, sys
+from omtl.commands._main import main
+for line in sys.argv[1:]:
+    program, *words = shlex.split(line)
+    print(end="\\f")
+    if program == "omtl":
+        assert main(words) == 0, line
+    else:
+        runpy.run_path(*words)
+"""
+
+
+def told_by(*lines: str, **how: Any) -> list[str]:
+    """Run lines of ``omtl`` and ``python`` one after the other, all in one process (`ended`).
+
+    Return what each of them prints.
+    """
+    return python("-P", "-c", LINES, *lines, **how).stdout.split("\f")[1:]
+
+
 def started(home: Path, *words: str, units: int) -> subprocess.Popen[str]:
     """Start `omtl run` with minutes of repeats; return it once some units are in the store."""
-    long = ("algorithm=pm", "dataset.options.n_examples=50000", "repeats=2000")
+    long = ("algorithm=pm", "dataset.options.n_examples=10000", "repeats=2000")
     command = [sys.executable, "-m", "omtl", "run", *long, *words]
     how: dict[str, Any] = {"cwd": ROOT, "env": environment(home), "text": True}
     run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **how)

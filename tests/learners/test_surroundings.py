@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bits
 import numpy as np
 import pytest
-from environments import ended, python
+from environments import python
 from estimator_cases import COMPILED, blobs
 from sklearn.base import clone
 
@@ -24,38 +23,40 @@ SURROUNDINGS = {
     "one thread": {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     "generic CPU": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
 }
-PYTHONS = "OMTL_PYTHONS"
-"""Variable with interpreters, separated by colons, that have the packages of estimators."""
+
+FORKED = """
+import os, sys
+from bits import lines
+
+def show():
+    print(*lines(sys.argv[1:]), sep="\\n", flush=True)
+
+show()
+if not os.fork():
+    show()
+    os._exit(0)
+os.wait()
+"""
 
 
-def learnt(cases: list[str], interpreter: str = sys.executable, **around: str) -> list[str]:
-    """Return what a process prints in its surroundings."""
-    script = str(Path(bits.__file__))
-    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return ended(interpreter, script, *cases, env=plain | around).stdout.splitlines()
-
-
-def test_some_learn_the_same_bits_in_other_surroundings() -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_some_learn_the_same_bits_in_forks_and_other_surroundings() -> None:
     """All those that need no other compiled code, at once."""
-    around = SURROUNDINGS["hash seed"] | SURROUNDINGS["time zone"] | SURROUNDINGS["locale"]
+    around = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(bits.__file__).parent}"}
+    for name in ("hash seed", "time zone", "locale", "one thread"):
+        around |= SURROUNDINGS[name]
     some = [" ".join(case) for case in COMPILED]
-    assert learnt(some, **around, **SURROUNDINGS["one thread"]) == [*bits.lines(some)]
+    found = python("-c", FORKED, *some, env=around).stdout.splitlines()
+    assert found == 2 * [*bits.lines(some)]
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("around", SURROUNDINGS)
 def test_all_learn_the_same_bits_in_other_surroundings(around: str) -> None:
-    assert learnt([], **SURROUNDINGS[around]) == [*bits.lines()]
-
-
-@pytest.mark.deep
-@pytest.mark.timeout(3600)
-@pytest.mark.skipif(PYTHONS not in os.environ, reason=f"name interpreters by {PYTHONS}")
-def test_all_learn_the_same_bits_on_other_versions_of_python() -> None:
-    expected = [*bits.lines()]
-    for interpreter in os.environ[PYTHONS].split(os.pathsep):
-        assert learnt([], interpreter) == expected, interpreter
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = python(bits.__file__, env=alone | SURROUNDINGS[around])
+    assert done.stdout.splitlines() == [*bits.lines()]
 
 
 MODELS = [PassiveAggressive(), NS(), AKLO(n_examples=dict.fromkeys(range(4), 30))]
@@ -75,22 +76,3 @@ def test_threads_get_the_same_bits(model: PassiveAggressive) -> None:
     with ThreadPoolExecutor(8) as threads:
         for found in threads.map(scores, range(40)):
             np.testing.assert_array_equal(found, expected)
-
-
-FORKED = """
-import os
-from bits import lines
-cases = ["PassiveAggressive dense", "NS dense"]
-ours = [*lines(cases)]
-for _ in range(3):
-    if not os.fork():
-        os._exit([*lines(cases)] != ours)
-    assert os.wait()[1] == 0
-print("alive")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forks_learn_the_same_bits() -> None:
-    around = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{Path(bits.__file__).parent}"}
-    assert python("-c", FORKED, env=around).stdout == "alive\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 import shutil
 import tomllib
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from environments import environment, python
+from environments import environment, told_by
 
 from omtl.commands import _main
 from omtl.commands._main import main
@@ -150,7 +151,12 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names["model"].score(names["X"], names["y"], names["task"]) > 0.7
 
 
-PROGRAMS = {"omtl": ["-m", "omtl"], "python": []}
+def test_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That compares a method of one's own; `test_wheel` runs the one that uses a learner."""
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "my_method.py"), run_name="__main__")
+
 
 TOLD = {
     "omtl check": "  pass ",
@@ -190,14 +196,12 @@ def test_the_commands_of_a_page_run(page: str, example: str | None, tmp_path: Pa
         shutil.copytree(ROOT / "examples" / example, folder, ignore=shutil.ignore_patterns("*.csv"))
     shown = lines_of(ROOT / "docs" / page, "console")
     assert shown
-    for command in shown:
-        program, *words = shlex.split(command)
-        around = environment(tmp_path / "home")
-        done = python(*PROGRAMS[program], *words, cwd=folder, env=around)
+    printed = told_by(*shown, cwd=folder, env=environment(tmp_path / "home"))
+    for command, found in zip(shown, printed, strict=True):
         told = next(words for start, words in TOLD.items() if command.startswith(start))
-        assert told in done.stdout, command
-        assert "fail" not in done.stdout.split(), command
-        assert "\x1b" not in done.stdout, "no colours where the output is piped"
+        assert told in found, command
+        assert "fail" not in found.split(), command
+        assert "\x1b" not in found, "no colours where the output is piped"
 
 
 STAND_IN = """
@@ -209,19 +213,23 @@ def __getattr__(name):
 """
 
 
-def test_each_run_of_a_sweep_is_logged(tmp_path: Path) -> None:
+def test_each_run_of_a_sweep_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With its parameters, its metrics, its curve and its record; one that fails says why."""
     (tmp_path / "mlflow.py").write_text(STAND_IN, encoding="utf-8")
-    example = (ROOT / "examples" / "log_to_mlflow.py").read_text(encoding="utf-8")
-    (tmp_path / "log_to_mlflow.py").write_text(example, encoding="utf-8")
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     shown = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     callback = "+hydra.callbacks.mlflow._target_=log_to_mlflow.LogToMLflow"
     assert callback in shown
     sizes = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-    words = ("-m", "omtl", "run", "-m", "algorithm=pm,stl", *sizes, callback)
-    done = python(*words, status=1, cwd=tmp_path, env=environment(tmp_path / "home"))
-    assert "1 of 2 jobs failed" in done.stderr
-    assert "raised" not in done.stderr  # Hydra turns errors of callbacks into warnings
+    assert main(["run", "-m", "algorithm=pm,stl", *sizes, callback]) == 1
+    said = capsys.readouterr().err
+    assert "1 of 2 jobs failed" in said
+    assert "raised" not in said  # Hydra turns errors of callbacks into warnings
     calls = (tmp_path / "calls.txt").read_text(encoding="utf-8")
     assert re.findall(r"^end_run (\w+)", calls, re.MULTILINE) == ["FINISHED", "FAILED"]
     assert calls.count("log_metric error_by_repeat") == 2

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import EntryPoint, packages_distributions
 from pathlib import Path
 
@@ -39,10 +40,17 @@ def floor(parts: tuple[str, ...]) -> int | None:
     return FLOORS.index(folder) if folder in FLOORS else None
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """Return all modules that a file imports, also within its functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
@@ -75,7 +83,7 @@ def test_public_names_are_defined_once() -> None:
     for path in MODULES:
         parts = path.relative_to(ROOT).parts
         if parts[1] not in NOT_YET:
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in tree_of(path).body:
                 if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_":
                     found.setdefault(node.name, set()).add("/".join(parts))
     twice = {name: files for name, files in found.items() if len(files) > 1}

@@ -22,6 +22,7 @@ from omtl.util.compile_cache import (
     is_compiling,
     is_sound,
     kept_in,
+    own_home,
     publish,
     remove_unused,
     type_key,
@@ -42,143 +43,106 @@ trace, state = play(GradientDescent(1.0), examples_of(tasks), stream, Shape(2, 4
 print(trace.updates.tolist(), state.w.tolist())
 """
 
-PLACE = """
-import sys
-from omtl.util.compile_cache import CompiledFunction, classes_in, type_key
-
-CompiledFunction.__call__ = lambda self, *arguments: sys.exit(
-    print(self.folder(type_key(arguments), classes_in(arguments)))
-)
-"""
-"""Prints the folder in which the compiled code would be, in place of playing."""
-
-AT_ONCE = """
-from threading import Thread
-from omtl.data.rows import SparseRows
-
-rows = SparseRows(np.arange(5), np.arange(4, dtype=np.int32), np.ones(4))
-given = examples_of(tasks)._replace(rows=rows), stream, Shape(2, 4, np.eye(1), sparse=True)
-other = Thread(target=play, args=(GradientDescent(1.0), *given))
-other.start()
-"""
-"""Plays a learner on sparse rows in a thread beside what comes next."""
-
-EDITED = """
-import sys
+PLACES = """
+import json, os, sys
+import numba, numpy
 from pathlib import Path
 
-file = Path(sys.modules["omtl.learners.gradient"].__file__)
-file.write_text(file.read_text())
-try:
-    play(GradientDescent(1.0), examples_of(tasks), stream, Shape(2, 4, np.eye(1)))
-except Exception as fault:
-    print(fault)
+played, edits = sys.argv[1], json.loads(sys.argv[2])
+for module, old, new in [("__init__.py", "", ""), *edits]:
+    file = Path("omtl", module)
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    if not os.fork():
+        from omtl.util.compile_cache import CompiledFunction, classes_in, type_key
+        CompiledFunction.__call__ = lambda self, *arguments: sys.exit(
+            print(self.folder(type_key(arguments), classes_in(arguments)))
+        )
+        exec(played)
+    os.wait()
 """
-"""Plays a learner whose file was written after it was imported."""
+"""Prints the folders in which the compiled code would be, before edits and after each of them."""
+
+EDITS = [
+    ("kernel/products.py", "w[k] += a * x.rows.X", "w[k] += 2.0 * a * x.rows.X"),
+    ("learners/gradient.py", "axpy(-s", "axpy(-3.0 * s"),
+    ("kernel/play.py", "self.updates[x.task] += 1", "self.updates[x.task] += 2"),
+    ("kernel/loop.py", "y = examples.y[i]", "y = -examples.y[i]"),
+]
 
 FOREIGN = b"cos\nsystem\n(S'touch foreign'\ntR."
 """Code that would run if it were read as compiled code."""
 
 
-class Checkout:
-    """A copy of the package, whose compiled code is kept in a home of its own; it is played once.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it and its home are.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.home = folder / "checkout", folder / "cache" / "omtl" / "compiled"
-        self.folder.mkdir()
-        for part in ("data", "kernel", "learners", "reference", "util"):
-            shutil.copytree(PACKAGE / part, self.folder / "omtl" / part)
-        (self.folder / "omtl" / "__init__.py").write_text("")
-        self.first = self.play()
-
-    def edit(self, module: str, old: str, new: str) -> None:
-        """Replace code in a module of the package."""
-        path = self.folder / "omtl" / module
-        text = path.read_text(encoding="utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new), encoding="utf-8")
-
-    def play(self, script: str = PLAYED) -> str:
-        """Play a stream in a process of its own, and return what it prints."""
-        around = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-        around |= {"PYTHONPATH": str(self.folder), "OMTL_HOME": str(self.folder / ".omtl")}
-        around |= {"XDG_CACHE_HOME": str(self.home.parents[1])}
-        words = ("-W", "always::UserWarning", "-c", script)
-        done = python(*words, cwd=self.folder, env=around)
-        return done.stdout + done.stderr
-
-    def files(self) -> dict[Path, float]:
-        """Return when each file of compiled code was written."""
-        return {path: path.stat().st_mtime_ns for path in self.home.rglob("*.nb[ic]")}
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """Return a copy of the package that was played once."""
-    return Checkout(tmp_path_factory.mktemp("played"))
-
-
 @pytest.fixture
-def checkout(played: Checkout) -> Iterator[Checkout]:
-    """Return the copy, and give it its files and its cache back."""
-    folder = played.folder.parent
-    saved = shutil.copytree(folder, folder.with_name("saved"))
-    yield played
-    shutil.rmtree(folder)
-    saved.rename(folder)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder of compiled code in a cache of the test's own, which is not there yet."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    own_home.cache_clear()
+    yield tmp_path / "cache" / "omtl" / "compiled"
+    own_home.cache_clear()
 
 
-def test_an_edit_of_any_layer_is_compiled(checkout: Checkout) -> None:
+def files(home: Path) -> dict[Path, float]:
+    """Return when each file of compiled code was written."""
+    return {path: path.stat().st_mtime_ns for path in home.rglob("*.nb[ic]")}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_edit_of_any_layer_is_compiled(home: Path, tmp_path: Path) -> None:
     """What a product, a learner, a recorder or a loop now does is what is played."""
-    kept = checkout.files()
-    assert checkout.play() == checkout.first
-    assert checkout.files() == kept
-    assert kept_in(checkout.home) == ["gradient"]
-    assert checkout.home.stat().st_mode & 0o777 == 0o700, "nobody else can write or read it"
-    assert not list(checkout.folder.rglob("*.nb[ic]"))
-    places = [checkout.play(PLACE + PLAYED)]
-    for module, old, new in (
-        ("kernel/products.py", "w[k] += a * x.rows.X", "w[k] += 2.0 * a * x.rows.X"),
-        ("learners/gradient.py", "axpy(-s", "axpy(-3.0 * s"),
-        ("kernel/play.py", "self.updates[x.task] += 1", "self.updates[x.task] += 2"),
-        ("kernel/loop.py", "y = examples.y[i]", "y = -examples.y[i]"),
-    ):
-        checkout.edit(module, old, new)
-        places.append(checkout.play(PLACE + PLAYED))
+    checkout = tmp_path / "checkout"
+    for part in ("data", "kernel", "learners", "reference", "util"):
+        shutil.copytree(PACKAGE / part, checkout / "omtl" / part)
+    (checkout / "omtl" / "__init__.py").touch()
+    around = os.environ | {"PYTHONPATH": str(checkout), "OMTL_HOME": str(checkout / ".omtl")}
+
+    def play(script: str = PLAYED, *words: str) -> str:
+        return python("-c", script, *words, cwd=checkout, env=around).stdout
+
+    first = play()
+    kept = files(home)
+    assert play() == first
+    assert files(home) == kept
+    assert kept_in(home) == ["gradient"]
+    assert home.stat().st_mode & 0o777 == 0o700, "nobody else can write or read it"
+    assert not list(checkout.rglob("*.nb[ic]"))
+    places = play(PLACES, PLAYED, json.dumps(EDITS)).splitlines()
     assert len(set(places)) == 5
-    assert Path(places[0].strip()) in {path.parents[1] for path in kept}
+    assert Path(places[0]) in {path.parents[1] for path in kept}
     (updates, w), (before, was) = (
         [np.array(json.loads(part)) for part in said.replace("] [", "]\n[").splitlines()]
-        for said in (checkout.play(), checkout.first)
+        for said in (play(), first)
     )
     np.testing.assert_array_equal(updates, 2 * before)
     np.testing.assert_allclose(w, -6.0 * was)
 
 
-def test_code_that_is_edited_once_it_is_imported_is_not_kept(checkout: Checkout) -> None:
-    """What runs is not what the file says: later programs would play what it was before."""
-    kept = checkout.files()
-    said = checkout.play(PLAYED.partition("trace, state")[0] + EDITED)
-    assert "gradient.py was edited after this program began; start the program again" in said
-    assert checkout.files() == kept
+def twice(number: float) -> float:
+    """Return twice a number."""
+    return 2 * number
 
 
-def test_what_threads_and_processes_compile_at_once_is_kept(checkout: Checkout) -> None:
+def compiled() -> CompiledFunction:
+    """Return the compiled function as a new process has it."""
+    return CompiledFunction(twice, id, {})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_what_threads_and_processes_compile_at_once_is_kept(home: Path) -> None:
     """None takes another's unfinished code for damaged: the next process compiles nothing."""
-    shutil.rmtree(checkout.home)
-    begin, trace, end = PLAYED.partition("trace, state")
-    script = begin + AT_ONCE + trace + end
-    with ThreadPoolExecutor() as pool:
-        assert {*pool.map(checkout.play, (script, PLAYED))} == {checkout.first}
-    kept = checkout.files()
-    assert checkout.play(script) == checkout.first
-    assert checkout.files() == kept
+    children = []
+    for _ in range(3):
+        children.append(os.fork())
+        if not children[-1]:
+            with ThreadPoolExecutor(2) as pool:
+                os._exit([*pool.map(compiled(), (1, 1.5))] != [2, 3.0])
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    kept = files(home)
+    function = compiled()
+    assert (function(1), function(1.5)) == (2, 3.0)
+    assert files(home) == kept
     assert len([path for path in kept if path.suffix == ".nbi"]) == 2
 
 
@@ -247,31 +211,34 @@ def test_old_folders_are_removed_and_unfinished_ones_sooner(tmp_path: Path) -> N
     assert {path.name for path in tmp_path.iterdir()} == {"used", "tmpnew"}
 
 
-def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(checkout: Checkout) -> None:
+def test_code_that_is_damaged_or_came_with_a_folder_is_not_run(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is compiled again, whatever is in the home, in the current folder or in a home there."""
-    for path in checkout.files():
+    assert compiled()(1.5) == 3.0
+    for path in files(home):
         path.write_bytes(FOREIGN)
     for place in (".omtl/compiled", ".omtl", "."):
-        foreign = checkout.folder / place
-        foreign.mkdir(parents=True, exist_ok=True)
-        for folder in checkout.home.iterdir():
-            if folder.is_dir():
-                publish(shutil.copytree(folder, foreign / "work"), foreign / folder.name)
-                assert is_sound(foreign / folder.name)
-    assert checkout.play() == checkout.first
-    assert not (checkout.folder / "foreign").exists()
+        foreign = tmp_path / "foreign" / place
+        for folder in home.glob("*/"):
+            publish(shutil.copytree(folder, foreign / "work"), foreign / folder.name)
+            assert is_sound(foreign / folder.name)
+    monkeypatch.chdir(tmp_path / "foreign")
+    monkeypatch.setenv("OMTL_HOME", str(tmp_path / "foreign" / ".omtl"))
+    own_home.cache_clear()
+    assert compiled()(1.5) == 3.0
+    assert not Path("foreign").exists()
 
 
-def test_without_a_home_of_ones_own_it_compiles_in_memory(
-    checkout: Checkout, tmp_path: Path
-) -> None:
+def test_without_a_home_of_ones_own_it_compiles_in_memory(home: Path, tmp_path: Path) -> None:
     """With one warning; what is in a folder that a link leads to is not read."""
-    shutil.rmtree(checkout.home)
-    checkout.home.symlink_to(tmp_path)
-    said = checkout.play()
-    assert said.count("compiled code cannot be kept") == 1
-    assert said.startswith(checkout.first)
-    assert not list(tmp_path.iterdir())
+    (tmp_path / "elsewhere").mkdir()
+    home.parent.mkdir(parents=True)
+    home.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(UserWarning, match="compiled code cannot be kept") as warned:
+        assert [compiled()(1.5) for _ in range(2)] == [3.0, 3.0]
+    assert len(warned) == 1
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_classes_are_prepared_when_no_other_thread_compiles() -> None:
