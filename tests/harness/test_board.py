@@ -42,7 +42,7 @@ from omtl.experiment.config import load_option, options
 from omtl.experiment.specs import AlgorithmSpec, SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.reproduction import submission
-from omtl.reproduction.board import from_results, make_board
+from omtl.reproduction.board import Board, from_results, make_board
 from omtl.reproduction.submission import check_submission, digest, joined
 from omtl.util import paths
 from omtl.util.errors import UserError
@@ -110,8 +110,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-SMALL_BOARDS = {
-    "default": SMALL,
+@pytest.fixture(scope="module")
+def made(played: Store) -> Board:
+    """Return the small board."""
+    return make_board(SMALL, SERIAL, played)
+
+
+OTHERS = {
     "transfer": BoardPlan("transfer", ("pm", "pm_pooled"), ("random_walk",), repeats=1),
     "networks": BoardPlan("networks", ("dom1", "gd"), ("drifting_tasks",), repeats=1),
     "queries": BoardPlan(
@@ -122,10 +127,10 @@ OF_CODE = ["stream", "learner"]
 """Columns with hashes, which change with the code."""
 
 
-@pytest.mark.parametrize("name", SMALL_BOARDS)
-def test_a_small_board_is_that_of_the_golden_files(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["default", *OTHERS])
+def test_a_small_board_is_that_of_the_golden_files(name: str, made: Board, tmp_path: Path) -> None:
     """Its cells, its data sets and its ranking, with the metrics that each board shows."""
-    made = make_board(SMALL_BOARDS[name], SERIAL, Store(tmp_path))
+    made = make_board(OTHERS[name], SERIAL, Store(tmp_path)) if name in OTHERS else made
     parts = {"cells": made.frame.drop(columns=OF_CODE), "data": made.data, "ranking": made.ranking}
     for part, frame in parts.items():
         assert_as_golden(as_csv(frame, DIGITS), f"boards/{name}.{part}.csv")
@@ -133,9 +138,11 @@ def test_a_small_board_is_that_of_the_golden_files(name: str, tmp_path: Path) ->
     assert {row[interval] for row in made.view.rows} == {"none"}
 
 
-def test_a_board_is_written_the_same_whenever_it_is_made(played: Store, tmp_path: Path) -> None:
+def test_a_board_is_written_the_same_whenever_it_is_made(
+    played: Store, made: Board, tmp_path: Path
+) -> None:
     """Of the same units; times of units that were not played again stay."""
-    made, folder = make_board(SMALL, SERIAL, played), tmp_path / SMALL.folder
+    folder = tmp_path / SMALL.folder
     seconds = made.seconds.set_index(["dataset", "algorithm"])["seconds"]
     for place, units in SMALL.units.items():
         took = [result.facts["seconds"] for result in played.stored(units)]
@@ -184,9 +191,9 @@ def test_the_command_of_a_cell_makes_its_number() -> None:
     assert [u.key for u in units] == [u.key for u in SMALL.units["joining_tasks", "pa"]]
 
 
-def test_what_is_outdated_is_not_mixed(played: Store) -> None:
+def test_what_is_outdated_is_not_mixed(made: Board) -> None:
     """An entry counts where it was played on the very streams of the board."""
-    cells = make_board(SMALL, SERIAL, played).frame
+    cells = made.frame
     pm = cells[cells["algorithm"] == "pm"]
     own = pm.assign(algorithm="mine", label="Mine").to_dict("records")
     content = {"learner": "mine", "cells": own}
@@ -204,10 +211,9 @@ def test_what_is_outdated_is_not_mixed(played: Store) -> None:
         assert len(both) == len(cells)
 
 
-def test_streams_are_the_same_for_all_learners(played: Store) -> None:
+def test_streams_are_the_same_for_all_learners(made: Board) -> None:
     """Their hash is of the rows and the options; a change of code leaves it as it is."""
-    cells = make_board(SMALL, SERIAL, played).frame
-    assert (cells.groupby("dataset")["stream"].nunique() == 1).all()
+    assert (made.frame.groupby("dataset")["stream"].nunique() == 1).all()
     unit = replace(SMALL.units["joining_tasks", "pa"][0])
     rule = SelectionSpec.named("progressive")
     kept = stream_of(unit, "rows", rule)
@@ -225,12 +231,12 @@ def test_streams_are_the_same_for_all_learners(played: Store) -> None:
 
 
 def test_a_board_is_read_where_it_was_written(
-    played: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    played: Store, made: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here, also where no table was; and an entry counts on the board for which it was written."""
     for module in (paths, submission):
         monkeypatch.setattr(module, "RESULTS", tmp_path)
-    make_board(SMALL, SERIAL, played).write(tmp_path / "board")
+    made.write(tmp_path / "board")
     monkeypatch.setattr(submission, "replay_sample", lambda *_: [])
     coml = BoardPlan(learners=("coml",), data=SMALL.data, repeats=2)
     content = submission.replayed_submission(coml, SERIAL, played)
