@@ -6,8 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from learner_cases import edges_of
+from profiles import thorough
 from scipy.sparse.csgraph import connected_components
 
 from omtl.data.networks import (
@@ -18,18 +20,16 @@ from omtl.data.networks import (
     uniform_weights,
 )
 
-THOROUGH = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+THOROUGH = thorough(40)
 SIZES = list(range(1, 14))
 DEGREES = {"full": 13, "ring": 2}
 
 
 @st.composite
 def networks(draw: st.DrawFn) -> np.ndarray:
-    """Draw the adjacency of a connected network of 1 to 8 nodes: a tree and some more edges."""
+    """Draw the adjacency of a connected network of 1 to 8 nodes."""
     n_nodes = draw(st.integers(1, 8))
-    edges = [(i, draw(st.integers(0, i - 1))) for i in range(1, n_nodes)]
-    some = st.tuples(st.integers(0, n_nodes - 1), st.integers(0, n_nodes - 1))
-    return adjacency(n_nodes, edges + draw(st.lists(some, max_size=8)))
+    return adjacency(n_nodes, draw(edges_of(n_nodes)))
 
 
 @pytest.mark.parametrize("n_nodes", SIZES)
