@@ -21,7 +21,7 @@ from omtl.ops import axpy, dot
 from omtl.reference import conformance
 from omtl.reference.centralised import perceptron
 from omtl.reference.conformance import CHECKS, FAIL, PASS, look_at
-from omtl.reference.problems import problem
+from omtl.reference.problems import points_around, problem
 
 COMPILED = [
     pytest.param(learner, True, marks=pytest.mark.deep)
@@ -42,6 +42,7 @@ def test_the_learners_of_the_package_conform(
     monkeypatch.setattr(conformance, "problem", partial(problem, n_features=9))
     if not compiled:
         monkeypatch.setattr("omtl.kernel.loop.is_compiled", lambda _: False)
+        monkeypatch.setattr(conformance, "points_around", lambda point: points_around(point)[:3])
         for module in ("omtl.kernel.grids", "omtl.reference.conformance"):
             monkeypatch.setattr(f"{module}.can_share", lambda _: False)
     found = list(look_at(learner))
