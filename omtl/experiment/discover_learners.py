@@ -9,10 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from omtl.experiment.config import option_files, options
-from omtl.experiment.playing import new_learner
+from omtl.experiment.playing import module_at, new_learner
 from omtl.experiment.specs import AlgorithmSpec
-from omtl.experiment.unit import import_fault
-from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import extensions
@@ -82,12 +80,7 @@ def _imported(file: Path) -> ModuleType:
         )
     root = installed_root(file)
     place = file.name if root is None else file.resolve().relative_to(root.parent)
-    try:
-        module = imported(".".join(Path(place).with_suffix("").parts))
-    except UserError:
-        raise
-    except Exception as fault:  # any error that the file raises on import
-        raise import_fault(str(file), fault) from fault
+    module = module_at(".".join(Path(place).with_suffix("").parts), str(file))
     if Path(str(getattr(module, "__file__", ""))).resolve() != file.resolve():
         raise UserError(f"{file}: there is another module {file.stem!r}; give it another name")
     return module

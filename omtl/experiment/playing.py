@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -200,19 +199,21 @@ def learner_class(path: str) -> type:
         If there is none.
     """
     module, _, name = path.rpartition(".")
-    return _named_in(module, name, f"algorithm.learner: {path!r}")
+    return getattr(module_at(module, f"algorithm.learner: {path!r}", name), name)
 
 
 def protocol_module(path: str) -> ModuleType:
     """Return the module of a protocol; raise UserError if it cannot be imported or played."""
-    _named_in(path, "play_grid", f"protocol.module: {path!r}")
-    return sys.modules[path]
+    return module_at(path, f"protocol.module: {path!r}", "play_grid")
 
 
-def _named_in(module: str, name: str, what: str) -> Any:
-    """Return what a module has by a name; raise UserError if it cannot be imported."""
+def module_at(path: str, what: str, *names: str) -> ModuleType:
+    """Return a module; raise UserError if it cannot be imported, or lacks one of these names."""
     try:
-        return getattr(imported(module), name)
+        module = imported(path)
+        for name in names:
+            getattr(module, name)
+        return module
     except UserError:
         raise
     except Exception as fault:  # any error that a user's file raises on import
