@@ -204,10 +204,10 @@ class Batches(Iterator[list[Unit]]):
         batch: list[Unit] = []
         while self._waiting and not batch:
             most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers)))
-            seconds = 0.0
+            seconds, means = 0.0, self._means()
             while self._waiting and len(batch) < most and seconds < BATCH_SECONDS:
                 batch.append(self._waiting.popleft())
-                seconds += self._mean(kind_of(batch[-1]), inf)
+                seconds += means.get(kind_of(batch[-1]), inf)
             batch = self._wanted(batch)
         if not batch:
             raise StopIteration
@@ -220,16 +220,15 @@ class Batches(Iterator[list[Unit]]):
         self._timed[kind] = count + 1, total + seconds
         self._left[kind] -= 1
 
-    def _mean(self, kind: Kind, unknown: float) -> float:
-        count, total = self._timed.get(kind, (0, 0.0))
-        return total / count if count else unknown
+    def _means(self) -> dict[Kind, float]:
+        return {kind: total / count for kind, (count, total) in self._timed.items() if count}
 
     @property
     def seconds_left(self) -> float | None:
         """The time left; None until a kind of units has been timed without compiling."""
-        means = [total / count for count, total in self._timed.values() if count]
+        means = self._means()
         if not means:
             return None
-        mean = fmean(means)
-        left = sum(count * self._mean(kind, mean) for kind, count in self._left.items())
+        mean = fmean(means.values())
+        left = sum(count * means.get(kind, mean) for kind, count in self._left.items())
         return left / self._workers

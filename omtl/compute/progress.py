@@ -18,8 +18,6 @@ SOON, EVERY = 1.0, 10.0
 
 DRY_RUN = "OMTL_DRY_RUN"
 
-STARTING = "new code is compiled first"
-
 
 class Progress(AbstractContextManager["Progress"]):
     """Progress of a number of units, or of something else, on standard error.
@@ -41,7 +39,7 @@ class Progress(AbstractContextManager["Progress"]):
         total: int,
         quiet: bool = False,
         each: str = "unit",
-        starting: str = STARTING,
+        starting: str = "new code is compiled first",
         news: Callable[[], str] | None = None,
     ) -> None:
         from tqdm.auto import tqdm  # it loads slowly

@@ -58,26 +58,21 @@ def load_option(group: str, name: str) -> Mapping[str, Any]:
     return read_yaml(option_file(group, name))
 
 
-def paper_folders() -> dict[str, Path]:
-    """Return the folders of all papers by name, sorted.
+def paper_files(pattern: str) -> list[Path]:
+    """Return the files of all papers that match a pattern, by paper and name.
 
     Raises
     ------
     UserError
         If two papers have the same name.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for each in providers():
         for path in sorted(each.experiments.glob("*/")):
-            if path.name in found:
+            if path.name in folders:
                 raise UserError(f"{path}: there is a paper {path.name!r} already; rename yours")
-            found[path.name] = path
-    return dict(sorted(found.items()))
-
-
-def paper_files(pattern: str) -> list[Path]:
-    """Return the files of all papers that match a pattern, by paper and name."""
-    return [path for each in paper_folders().values() for path in sorted(each.glob(pattern))]
+            folders[path.name] = path
+    return [path for name in sorted(folders) for path in sorted(folders[name].glob(pattern))]
 
 
 def paper_file(paper: str, name: str) -> Path:

@@ -169,10 +169,6 @@ class Reading(Spec):
         """Return a specification as this reading has it."""
         return spec.patched(self.patch)
 
-    def spread_in(self, table: str, written: str) -> str:
-        """Return what the ± of a table is: as `written`, unless an answer says otherwise."""
-        return str(self.patch.get(f"table.{table}.spread", written))
-
     def for_column(self, column: str) -> Self:
         """Return the reading with only its answers that can affect a column of a table."""
         asked = self.asked

@@ -202,24 +202,17 @@ LOOKS_AT = {
 }
 """The first array that each rule of the group ``selection`` uses."""
 
-IN_HINDSIGHT = ("oracle",)
-"""Rules that use the same numbers for which they choose."""
-
 NO_HINDSIGHT = "prefix"
 """The rule, in the group ``selection``, also applied to tables chosen in hindsight."""
 
 
-NO_HINDSIGHT_OF = {"cross_validation": "cv5_each"}
-"""The option without hindsight for some kinds of rule, instead of `NO_HINDSIGHT`."""
-
-
 def is_without_hindsight(rule: SelectionSpec) -> bool:
-    """Whether a rule chooses without using the numbers for which it chooses.
+    """Whether a rule chooses without using the numbers for which it chooses, as `oracle` does.
 
     Cross-validation ``chosen_for: all`` repeats does not: training examples of one shuffle are test
     examples of others.
     """
-    return rule.rule not in IN_HINDSIGHT and rule.chosen_for != "all"
+    return rule.rule != "oracle" and rule.chosen_for != "all"
 
 
 def plays_a_path(rule: SelectionSpec) -> bool:

@@ -111,6 +111,7 @@ def planned(
             "tuned_by": experiment(tuned_by, row.network, place) if tuned_by else None,
             "rule": read[place](SelectionSpec.named(row.selection.get(selection, selection))),
             "answers": read[place].answers,
+            "published_spread": read[place].patch.get(f"table.{name}.spread", of.spread),
             "search": SearchSpec.named(search) if search else None,
             "too_slow": next(
                 (slow.why for slow in of.too_slow if slow.has(reading.name, place, label)), ""
@@ -130,7 +131,6 @@ def planned(
         selection=selection,
         seed=request.seed,
         asked_repeats=request.n_repeats(of),
-        published_spread=[read[place].spread_in(name, of.spread) for place in cells["dataset"]],
         published_repeats=of.printed_repeats,
     )
 

@@ -15,12 +15,7 @@ from omtl.experiment.descriptions import (
 )
 from omtl.experiment.readings import CLOSEST, Reading, by_reading, by_rule
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, choose, refuse_unfit
-from omtl.experiment.selection import (
-    NO_HINDSIGHT,
-    NO_HINDSIGHT_OF,
-    is_without_hindsight,
-    plays_a_path,
-)
+from omtl.experiment.selection import NO_HINDSIGHT, is_without_hindsight, plays_a_path
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -69,7 +64,9 @@ AUTO: Literal["auto"] = "auto"
 def rule_without_hindsight(own: str, reading: Reading | None = None) -> str:
     """Return the name of the rule without hindsight: a table's own rule if it has none."""
     rule = reading(SelectionSpec.named(own)) if reading else SelectionSpec.named(own)
-    return own if is_without_hindsight(rule) else NO_HINDSIGHT_OF.get(rule.rule, NO_HINDSIGHT)
+    if is_without_hindsight(rule):
+        return own
+    return "cv5_each" if rule.rule == "cross_validation" else NO_HINDSIGHT
 
 
 @dataclass(frozen=True)
