@@ -311,7 +311,7 @@ def claims_markdown(claims: pd.DataFrame) -> str:
 
 
 def captioned_latex(layout: TableLayout) -> str:
-    """Return a table in LaTeX (booktabs): published and ours, our matches in bold, and a caption."""
+    """Return a table in LaTeX (booktabs): published and ours, our matches in bold, captioned."""
     n = len(layout.heads)
     heads = [rf"\multicolumn{{2}}{{c}}{{{for_latex(head)}}}" for head in layout.heads]
     rows = []
