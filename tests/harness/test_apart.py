@@ -94,15 +94,20 @@ def write_own(folder: Path, module: str, kind: str, bodies: dict[str, str]) -> N
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the folder of one's own have these learners, and a module named as one of Python's."""
-    module = f"learners_{tmp_path.name}"
-    write_own(tmp_path, module, "dataclass", BODIES | BODIES_LIMITED)
-    (tmp_path / "select.py").write_text("raise RuntimeError('not that of Python')")
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make an empty folder the current one, and the user's own."""
     monkeypatch.setenv(user_folder.VARIABLE, str(tmp_path))
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     monkeypatch.chdir(tmp_path)
     user_folder.begin_call()
+    return tmp_path
+
+
+@pytest.fixture
+def mine(here: Path) -> None:
+    """Let the folder have these learners, and a module named as one of Python's."""
+    write_own(here, f"learners_{here.name}", "dataclass", BODIES | BODIES_LIMITED)
+    (here / "select.py").write_text("raise RuntimeError('not that of Python')")
 
 
 def unit_of(name: str) -> Unit:
@@ -222,15 +227,6 @@ FAULTS = {
     "import json": "a statement that numba does not know (IMPORT_NAME); mine.py, line {}",
     'z = "y" + str(w[0])': "it makes an array, a text or another object",
 }
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder."""
-    monkeypatch.setenv(user_folder.VARIABLE, "")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_a_fault_is_told_with_its_line(here: Path, told: Callable[..., str]) -> None:

@@ -31,7 +31,6 @@ from scripts.faults.moments import KINDS
 
 WORKERS = 2
 slow, deep = pytest.mark.slow, pytest.mark.deep
-ON_CLUSTERS = [pytest.param(name, marks=deep) for name in ("dask", "ray")]
 
 
 def parallel(name: str) -> ParallelSpec:
@@ -139,7 +138,8 @@ def test_ctrl_c_is_answered_at_once_and_keeps_what_is_finished(tmp_path: Path) -
     assert 5 <= len(Store(tmp_path / "store").keys()) < 2000
 
 
-@pytest.mark.parametrize("name", ON_CLUSTERS)
+@deep
+@pytest.mark.parametrize("name", ["dask", "ray"])
 def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> None:
     """With its address."""
     how = replace(parallel(name), address="127.0.0.1:1")
