@@ -24,9 +24,10 @@ def option_files(group: str) -> dict[str, Path]:
     alike: dict[str, str] = {}
     for provider in providers():
         folder = provider.conf / group
+        within = f"{folder.as_posix()}/"
         for here, _, names in os.walk(folder):
             for path in (Path(here, name) for name in names if name.endswith(".yaml")):
-                name = path.relative_to(folder).with_suffix("").as_posix()
+                name = path.as_posix().removeprefix(within).removesuffix(".yaml")
                 other = alike.setdefault(name.casefold(), name)
                 if other in found:
                     there = provider_of(found[other]).name

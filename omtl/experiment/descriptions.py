@@ -560,10 +560,11 @@ def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
         With the place, `where`, and the closest known name.
     """
     for key in dict.fromkeys(key for patch in patches for key in patch):
-        (group, _, rest), tables = key.partition("."), descriptions("table")
+        group, _, rest = key.partition(".")
         name, _, path = rest.partition(".")
         if group == "table":
-            check_names(where, (group, [name], tables), ("value of a table", [path], ["spread"]))
+            spread = ("value of a table", [path], ["spread"])
+            check_names(where, (group, [name], descriptions("table")), spread)
             continue
         check_names(where, ("group", [group], SPECS))
         kind, known = SPECS[group], ["*"] if name == "*" else options(group)

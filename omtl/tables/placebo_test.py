@@ -34,6 +34,9 @@ FARTHEST = 0.25
 PLACEBOS = 1000
 """Number of placebos of each kind."""
 
+AT_ONCE = 1_000_000
+"""Number of distances from placebos that are in memory at once, about."""
+
 PERTURBED = 0.2
 """Standard deviation of the logarithm by which printed numbers are perturbed on their scale."""
 
@@ -113,8 +116,8 @@ def _matrices(
 
 
 def _sizes(targets: np.ndarray, scales: list[Scale]) -> np.ndarray:
-    """Return what the distances from targets, algorithms × numbers, are shares of."""
-    each = [scale(column) for scale, column in zip(scales, targets.T, strict=True)]
+    """Return what the distances from targets, [placebos ×] algorithms × numbers, are shares of."""
+    each = [scale(targets[..., number]) for number, scale in enumerate(scales)]
     return np.abs(np.stack(each, axis=-1))
 
 
@@ -124,9 +127,19 @@ def gaps(ours: np.ndarray, targets: np.ndarray, scales: list[Scale]) -> np.ndarr
     return np.where(np.isnan(targets), np.nan, np.where(np.isnan(gaps), FARTHEST, gaps))
 
 
-def _closest(gaps: np.ndarray) -> int:
-    """Return the trial that a search would choose."""
-    return int(np.argmin(np.nanmean(np.minimum(gaps, FARTHEST), axis=(1, 2))))
+def _closest(gaps: np.ndarray) -> Any:
+    """Return the trial that a search would choose, or that of each placebo."""
+    return np.argmin(np.nanmean(np.minimum(gaps, FARTHEST), axis=(-2, -1)), axis=-1)
+
+
+def _within_of_closest(ours: np.ndarray, placebos: np.ndarray, scales: list[Scale]) -> np.ndarray:
+    """Return how many cells of the trial that is closest to each placebo are within its reach."""
+    counts = []
+    for some in np.array_split(placebos, 1 + placebos.shape[0] * ours.size // AT_ONCE):
+        its = gaps(ours, some[:, np.newaxis], scales)
+        closest = its[np.arange(len(some)), _closest(its)]
+        counts.append((closest <= CLOSE).sum(axis=(-2, -1)))
+    return np.concatenate(counts)
 
 
 def _within_reach(
@@ -141,14 +154,9 @@ def _within_reach(
     within = distances <= CLOSE
     n_algorithms = len(targets)
 
-    def found(placebo: np.ndarray) -> int:
-        its = gaps(ours, placebo, scales)
-        return int((its[_closest(its)] <= CLOSE).sum())
-
-    permuted = [found(targets[rng.permutation(n_algorithms)]) for _ in range(PLACEBOS)]
+    order = [rng.permutation(n_algorithms) for _ in range(PLACEBOS)]
     factors = np.exp(rng.normal(0.0, PERTURBED, (PLACEBOS, *targets.shape)))
-    sizes = _sizes(targets, scales)
-    perturbed = [found(targets + sizes * (factor - 1.0)) for factor in factors]
+    perturbed = targets + _sizes(targets, scales) * (factors - 1.0)
     compared = ~np.isnan(targets)
 
     def share(trial: int, algorithms: np.ndarray) -> float:
@@ -162,8 +170,8 @@ def _within_reach(
     return {
         "literal": int(within[0].sum()),
         "found": int(within[_closest(distances)].sum()),
-        "permuted": np.array(permuted),
-        "perturbed": np.array(perturbed),
+        "permuted": _within_of_closest(ours, targets[order], scales),
+        "perturbed": _within_of_closest(ours, perturbed, scales),
         "shares": np.mean(splits, axis=0),
     }
 
