@@ -33,7 +33,7 @@ from omtl.compute.store import Store
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import descriptions
 from omtl.tables.cells import as_rows, planned
-from omtl.tables.layout import latex, lay_out, layout_markdown
+from omtl.tables.layout import captioned_latex, lay_out, layout_markdown
 from omtl.tables.notes import notes
 from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
@@ -198,7 +198,7 @@ def test_a_cell_that_diverged_is_shown_as_such(store: Store, table: pd.DataFrame
     assert rows.loc["PM", ["ours_mean", "ours_std", "delta"]].tolist() == ["", "", ""]
     assert float(rows.loc["PA", "ours_mean"]) < 50.0
     assert "**diverged** off" in layout_markdown(layout)
-    assert "& diverged" in latex(layout)
+    assert "& diverged" in captioned_latex(layout)
     assert "Synthetic: PM — diverged in 2 of 2 repeats" in layout.notes
 
 
@@ -206,8 +206,7 @@ def test_an_export_without_pyarrow_has_all_but_parquet(tmp_path: Path) -> None:
     """And says which extra brings it; the name of the table is matched in any case."""
     words = ["export", "DOM-Table1", "--to", str(tmp_path)]
     code = "import sys; sys.modules['pyarrow'] = None; from omtl.commands._main import main; "
-    code += f"sys.exit(main({words!r}))"
-    done = python("-c", code)
+    done = python("-c", f"{code}sys.exit(main({words!r}))")
     forms = {path.name.removeprefix("dom-table1.") for path in tmp_path.iterdir()}
     assert forms == {"csv", "md", "tex", "repeats.csv", "bib"}
     assert "pip install 'omtl[tables]'" in done.stderr

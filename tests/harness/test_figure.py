@@ -84,7 +84,7 @@ def test_end_to_end(store: Store, tmp_path: Path) -> None:
     contents = []
     for rule in (None, None, "oracle_worst"):
         asked = Request(READING, 2, selection=rule, parallel=SERIAL, store=store)
-        drawn = drawn_figure("learning", asked)
+        drawn = drawn_figure("by_task", asked)
         rows = [{"claim": "c", "reading": READING, "outcome": "holds"}]
         drawn.__dict__["claims"] = pd.DataFrame(rows)
         written = {path.name: path.read_bytes() for path in drawn.write(tmp_path / str(rule))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -174,12 +175,12 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     (row,) = hindsight_gap.margins(
         "dom-table1", Reading(name="r", paper=None), Request(repeats=N, store=filled)
     ).to_dict("records")
-    margins = []
+    margins, mean = [], attrgetter("ours_mean")
     for rule, kind in (("oracle", ""), (NO_HINDSIGHT, "no_hindsight_")):
         found = list(each_cell(scored(few_rows(N, rule), filled)))
-        own = min((cell for cell in found if cell.algorithm in proposed), key=_mean)
+        own = min((cell for cell in found if cell.algorithm in proposed), key=mean)
         others = [c for c in found if c.algorithm not in proposed and c.kind != OURS]
-        alternative = min(others, key=_mean)
+        alternative = min(others, key=mean)
         assert row[f"{kind}selection"] == rule
         assert row[f"{kind}own"] == own.algorithm
         assert row[f"{kind}alternative"] == alternative.algorithm
@@ -187,7 +188,7 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
         assert float(row[f"{kind}margin"]) == pytest.approx(margins[-1].mean(), abs=1e-4)
         assert float(row[f"{kind}low"]) <= margins[-1].mean() <= float(row[f"{kind}high"])
     assert float(row["from_hindsight"]) == pytest.approx((margins[0] - margins[1]).mean(), abs=1e-4)
-    baseline = min((cell for cell in found if cell.kind == OURS), key=_mean)
+    baseline = min((cell for cell in found if cell.kind == OURS), key=mean)
     assert row["baseline"] == baseline.algorithm
     gap = float((baseline.values - own.values).mean())
     assert float(row["baseline_margin"]) == pytest.approx(gap, abs=1e-4)
@@ -195,10 +196,6 @@ def test_margins_by_hand(here: Path, filled: Store) -> None:  # noqa: ARG001
     assert row["repeats_are_of"] == "fresh draws"
     assert (row["printed_own"], row["printed_alternative"]) == ("DOM-I (Full)", "COML")
     assert row["printed_margin"] == "0.0900"  # 6.00 - 5.91
-
-
-def _mean(cell: Any) -> float:
-    return cell.ours_mean
 
 
 def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: Path) -> None:

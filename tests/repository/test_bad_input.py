@@ -27,7 +27,9 @@ import omtl
 from omtl import datasets
 from omtl.commands import _main
 from omtl.experiment import playing
+from omtl.experiment.composition import composed
 from omtl.experiment.schema import as_plain, read_yaml
+from omtl.reproduction.record import play_run
 from omtl.reproduction.submission import digest
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -68,21 +70,21 @@ class Opens:
         return (sys.exit, (9,))
 
 
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
 
 BINARY: dict[str, Callable[[Path], None]] = {
     "pickled.npz": lambda path: _arrays(path, task=np.array([Opens()] * 4, dtype=object)),
-    "pickle.npz": lambda path: _write_bytes(path, pickle.dumps(Opens())),
+    "pickle.npz": lambda path: _write(path, pickle.dumps(Opens())),
     "fewer_labels.npz": lambda path: _arrays(path, y=np.array([1, -1, 1])),
     "flat.npz": lambda path: _arrays(path, X=np.ones(4)),
     "complex.npz": lambda path: _arrays(path, X=np.eye(4) * 1j),
     "no_task.npz": lambda path: np.savez(path, X=np.eye(2), y=np.array([1, -1])),
     "infinite.npz": lambda path: _arrays(path, X=np.diag([1.0, np.inf, 1.0, 1.0])),
     "bomb.npz": _bomb,
-    "selection/latin1.yaml": lambda path: _write_bytes(path, "name: caf\xe9".encode("latin-1")),
+    "selection/latin1.yaml": lambda path: _write(path, "name: caf\xe9".encode("latin-1")),
 }
 """Files that are no text, each by what writes it."""
 
@@ -109,11 +111,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     user_folder.use_folder(mine)
     yield mine
     sys.modules.pop("mine", None)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _contents(folder: Path) -> dict[Path, bytes]:
@@ -143,20 +140,25 @@ def _case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def _write_changed(case: dict[str, Any], folder: Path) -> tuple[str, str]:
     """Write what is wrong; return the command that meets it, and how its message begins."""
     for path, text in case.get("files", {}).items():
-        _write(folder / path, text)
+        _write(folder / path, text.encode())
     if "table" in case:
         table = {name: each for name, each in (TABLE | case["table"]).items() if each is not None}
-        _write(folder / "experiments/mine/table1.yaml", yaml.safe_dump(table))
+        _write(folder / "experiments/mine/table1.yaml", yaml.safe_dump(table).encode())
         return "explain mine-table1", f"{folder}/experiments/mine/table1.yaml"
     if "submission" in case:
         content = json.loads(SUBMISSION.read_text(encoding="utf-8"))
         content["cells"][0] |= case["submission"]
-        _write(folder / "mine.json", json.dumps(content | {"sha256": digest(content)}))
+        content |= {"sha256": digest(content)}
+        _write(folder / "mine.json", json.dumps(content).encode())
         return "board --verify mine.json", "mine.json"
     return case["command"], ""
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not {"load", "call"} & {*CASES[name]}])
+IN_PYTHON = {"load", "call", "run"}
+COMMANDS = [name for name, case in CASES.items() if not IN_PYTHON & {*case}]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_tells_a_mistake(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,14 +194,18 @@ def _scope() -> dict[str, Any]:
     return modules | {"frame": frame, "one": one, "other": other}
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if {"load", "call"} & {*CASES[name]}])
+@pytest.mark.parametrize("name", sorted({*CASES} - {*COMMANDS}))
 def test_a_call_tells_a_mistake(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a `UserError`: a table of one's own that is loaded, or a call from Python."""
+    """As a `UserError`: a table of one's own, a call from Python, or what `omtl run` plays."""
     case = _case(name, monkeypatch)
     _write_changed({"command": "", **case}, folder)
+    before = _contents(folder)
     with pytest.raises(UserError) as fault:
         if "load" in case:
             data_fetchers.load("table_file", **case["load"])
+        elif "run" in case:
+            play_run(composed(shlex.split(case["run"])))
         else:
             eval(case["call"], _scope())
     _names_the_same(str(fault.value).replace(str(folder), "<own>"), case["says"])
+    assert _contents(folder) == before
