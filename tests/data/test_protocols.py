@@ -35,7 +35,7 @@ ROM = {"alpha": 0.1, "beta": 0.1, "gamma": 0.1}
 LEARNERS = {
     "accumulation": [("aklo_sum", {"lam": 0.1}), ("aklo_sum", {"lam": 1.0})],
     "batch": [("itl", {})],
-    "objective": [("rom_pgd", {"eta": eta, **ROM}) for eta in (0.1, 1.0)],
+    "objective": [("rom_rda", {"kappa": kappa, **ROM}) for kappa in (1.0, 2.0)],
     "regression": [("gd", {"eta": 0.1})],
     "similarity": [("ostrsl", {"C": 0.1}), ("ostrsl", {"C": 1.0})],
 }
