@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from omtl.api.given import cased
 from omtl.evidence.board import BoardPlan
-from omtl.experiment.config import options
+from omtl.experiment.config import known_option, options
 from omtl.experiment.descriptions import known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction.board import Board, from_results, make_board
@@ -39,7 +40,7 @@ def planned_board(
     refuse_unfit("seed", seed, NOT_NEGATIVE)
 
     def listed(group: str, given: str | Sequence[str]) -> tuple[str, ...]:
-        return tuple(known_name(group, one, options(group)) for one in _several(given))
+        return tuple(known_option(group, cased(group, one)) for one in _several(given))
 
     return BoardPlan(
         board=known_name("board", board, options("board")),

@@ -178,9 +178,15 @@ def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
 def with_known_name(word: str) -> str:
     """Return an override with the known name of its option, whatever its case."""
     group, equals, name = word.partition("=")
-    known = {one.casefold(): one for one in options(group)} if group in GROUPS else {}
-    names = (known.get(one.casefold(), one) for one in name.split(","))
+    names = [cased(group, one) if group in GROUPS else one for one in name.split(",")]
     return f"{group}{equals}{','.join(names)}"
+
+
+def cased(group: str, name: str) -> str:
+    """Return a name in the case of the option that it names; raise UserError if it is no text."""
+    if not isinstance(name, str):
+        raise UserError(f"{group}: {name!r} must be a name")
+    return {one.casefold(): one for one in options(group)}.get(name.casefold(), name)
 
 
 def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
@@ -208,7 +214,7 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         If it is none of these.
     """
     if isinstance(given, str):
-        return AlgorithmSpec.named(known_name("algorithm", given, options("algorithm")))
+        return AlgorithmSpec.named(cased("algorithm", given))
     kind: Any = given if inspect.isclass(given) else type(given)
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values

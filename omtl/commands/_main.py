@@ -175,20 +175,25 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
             continue
         command.epilog = "\n  ".join(["examples:", *examples_in(module)])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        described = descriptions_in(str(module.run.__doc__))
+        described, flags = descriptions_in(str(module.run.__doc__)), ["--help"]
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
+            flags += names
             action = command.add_argument(*names, **settings)
             action.help = action.help or described[action.dest]
-        command.set_defaults(run=module.run, words=command.prog)
+        command.set_defaults(run=module.run, words=command.prog, flags=flags)
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of a command line; if it is wrong, exit with a message."""
     options, rest = parser().parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
-        Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}")
+        from omtl.experiment.schema import did_you_mean
+
+        hint = did_you_mean(rest[0].partition("=")[0], options.flags)
+        Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}{hint}")
     elif rest:  # overrides after an option
         options.overrides += rest
+    del options.flags
     return options
 
 

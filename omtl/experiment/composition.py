@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
-from omtl.experiment.config import options
+from omtl.experiment.config import known_option, options
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
@@ -199,7 +199,7 @@ def _options_in(override: Override) -> list[str]:
         raise UserError(f"{override.input_line} matches no {group}; choose from {', '.join(known)}")
     many = override.is_sweep_override()
     names = list(override.sweep_string_iterator()) if many else [str(override.value())]
-    return [choose(group, name, known) for name in names]
+    return [known_option(group, name) for name in names]
 
 
 ROOT = "read"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,25 @@ def option_file(group: str, name: str) -> Path:
     there = [path for path in places if path.is_file()]
     if len(there) == 1 and ".." not in name and not Path(name).is_absolute():
         return there[0]
-    files = option_files(group)
-    return files[choose(group, name, list(files))]
+    return option_files(group)[known_option(group, name)]
+
+
+def known_option(group: str, name: str) -> str:
+    """Return the name of an option; raise UserError with the known names if there is none.
+
+    A label, as papers call a learner or a data set, is answered with the first name that has it.
+    """
+    known = options(group)
+    others = () if name in known else known
+    meant = (one for one in others if _label(group, one).casefold() == name.casefold())
+    return choose(group, name, known, next(meant, ""))
+
+
+def _label(group: str, name: str) -> str:
+    """Return an option's label; nothing if it has none, or its file cannot be read."""
+    with suppress(UserError):
+        return str(load_option(group, name).get("label", ""))
+    return ""
 
 
 def load_option(group: str, name: str) -> Mapping[str, Any]:

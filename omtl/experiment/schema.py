@@ -106,11 +106,14 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
 
 
-def choose(what: str, name: str, known: list[str]) -> str:
-    """Return `name` if it is known; raise a UserError with the known names if it is not."""
+def choose(what: str, name: str, known: list[str], meant: str = "") -> str:
+    """Return `name` if it is known; raise a UserError with the known names if it is not.
+
+    It suggests the one that is `meant`, where that is known, or else the closest.
+    """
     if name in known:
         return name
-    hint = did_you_mean(name, known)
+    hint = did_you_mean(meant or name, known)
     raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
 
 
