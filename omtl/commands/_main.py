@@ -177,7 +177,7 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         described, flags = descriptions_in(str(module.run.__doc__)), ["--help"]
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
-            flags += names
+            flags += [name for name in names if name.startswith("--")]
             action = command.add_argument(*names, **settings)
             action.help = action.help or described[action.dest]
         command.set_defaults(run=module.run, words=command.prog, flags=flags)
@@ -189,10 +189,14 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
         from omtl.experiment.schema import did_you_mean
 
-        hint = did_you_mean(rest[0].partition("=")[0], options.flags)
+        hint = did_you_mean(rest[0].partition("=")[0], options.flags) if rest[0][0] == "-" else ""
         Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}{hint}")
     elif rest:  # overrides after an option
         options.overrides += rest
+    for word in getattr(options, "overrides", ()):
+        if "=" not in word and not word.startswith("~"):
+            error = f"{word!r} is no NAME=VALUE, such as algorithm=coml"
+            Parser(prog=options.words).error(error)
     del options.flags
     return options
 

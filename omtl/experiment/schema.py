@@ -100,9 +100,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return a "did you mean" with the closest known name, ignoring case, or nothing."""
+    """Return a "did you mean" with the closest known name, ignoring case, or nothing.
+
+    The shortest that begins with the name is closest.
+    """
     by_lower = {one.lower(): one for one in known}
-    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    longer = sorted((one for one in by_lower if name and one.startswith(name.lower())), key=len)
+    close = longer or get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
 
 
