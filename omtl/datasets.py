@@ -23,8 +23,8 @@ from data_fetchers._columns import parsed_frame, text_of_tasks
 from data_fetchers.table_file import OF_SPARSE
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
+from omtl.experiment.descriptions import known_name
 from omtl.experiment.playing import load_tasks
-from omtl.experiment.schema import choose
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -196,7 +196,7 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     >>> load("random_walk", n_examples=100)
     <DataSet random_walk: 900 examples, 100 features, 9 tasks>
     """
-    spec = DataSetSpec.named(choose("dataset", name, names()))
+    spec = DataSetSpec.named(known_name("dataset", name, names()))
     spec = replace(spec, options={**spec.options, **changed})
     if not prepared:
         spec = replace(spec, normalise="none", bias=False)

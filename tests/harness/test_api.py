@@ -134,7 +134,7 @@ def test_runs_of_objects_are_those_of_names(frame: pd.DataFrame) -> None:
     by_object = omtl.compare("pm", loaded, against=[omtl.PassiveAggressive], **read)
     assert by_object.frame.equals(by_name.frame)
     assert by_object.config == by_name.config
-    assert loaded not in (datasets.load("random_walk", n_examples=20), None)
+    assert loaded not in (datasets.load("Random_Walk", n_examples=20), None)
     data = datasets.from_frame(frame, label="ill", task="clinic")
     fixed = omtl.run(algorithm=omtl.PassiveAggressive(C=0.01), dataset=data, **SMALL)
     assert fixed.record["params"][0]["C"] == 0.01
