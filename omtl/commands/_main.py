@@ -189,7 +189,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
         from omtl.experiment.schema import did_you_mean
 
-        hint = did_you_mean(rest[0].partition("=")[0], options.flags) if rest[0][0] == "-" else ""
+        hint = did_you_mean(rest[0].partition("=")[0], options.flags)
         Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}{hint}")
     elif rest:  # overrides after an option
         options.overrides += rest
