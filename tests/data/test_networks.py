@@ -17,6 +17,7 @@ from omtl.data.networks import (
     adjacency,
     grid,
     metropolis_weights,
+    modes,
     uniform_weights,
 )
 
@@ -89,3 +90,32 @@ def test_weights_of_a_network(near: np.ndarray, kind: str) -> None:
         np.testing.assert_array_equal(mixing, mixing.T)
     else:
         assert all(len(set(row[row > 0])) == 1 for row in mixing)
+
+
+@THOROUGH
+@given(networks(), KINDS, st.integers(0, 40))
+def test_modes_are_the_mixing(near: np.ndarray, kind: str, power: int) -> None:
+    """A = to_nodes · diag(decay) · from_nodes, and so for its powers."""
+    mixing = weights(near, kind)
+    decay, to_nodes, from_nodes = modes(mixing)
+    n_nodes, n_modes = mixing.shape[0], decay.size
+    assert to_nodes.shape == (n_nodes, n_modes)
+    assert from_nodes.shape == (n_modes, n_nodes)
+    assert to_nodes.flags.c_contiguous
+    assert from_nodes.flags.c_contiguous
+    np.testing.assert_allclose((to_nodes * decay) @ from_nodes, mixing, atol=1e-12)
+    np.testing.assert_allclose(
+        (to_nodes * decay ** (power + 1)) @ from_nodes,
+        np.linalg.matrix_power(mixing, power + 1),
+        atol=1e-11,
+    )
+    np.testing.assert_allclose(from_nodes @ to_nodes, np.eye(n_modes), atol=1e-11)
+    assert np.all(np.abs(decay[:-1]) >= np.abs(decay[1:]))
+    assert np.abs(decay).max() == pytest.approx(1.0)
+    assert n_modes == np.linalg.matrix_rank(mixing, tol=1e-11)
+
+
+@pytest.mark.parametrize(("apart", "n_modes"), [(1e-6, 2), (1e-14, 1)])
+def test_only_modes_below_rounding_vanish(apart: float, n_modes: int) -> None:
+    near, far = 0.5 + apart, 0.5 - apart
+    assert modes(np.array([[near, far], [far, near]]))[0].size == n_modes
