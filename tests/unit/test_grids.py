@@ -13,6 +13,7 @@ from learner_cases import LAYOUTS, THOROUGH, VARIANTS, cases, in_layout
 
 from omtl.data.examples import examples_of
 from omtl.kernel.grids import share
+from omtl.kernel.inlining import inlined
 from omtl.kernel.play import play
 from omtl.kernel.rules import findings
 from omtl.kernel.sharing import can_share, shareable
@@ -84,6 +85,28 @@ def test_which_learners_share() -> None:
     assert sharing == {repr(one) for one in VARIANTS if isinstance(one, ROMPGD | ROMRDA)} - {
         repr(one) for one in VARIANTS if isinstance(one, ROMPGD) and one.every_round
     }
+
+
+@inlined
+def decayed(rates):
+    """Return the step of p, found from a pair of hyper-parameters."""
+    eta, beta = rates
+    return eta, 1.0 + beta * eta
+
+
+def step_by_helper(eta, beta):
+    """Return the step of p (eq. 7)."""
+    return decayed((eta, beta))
+
+
+@shareable(u=step_of_u, p=step_by_helper, q=step_of_q, unless="every_round")
+class Helped(ROMPGD):
+    """ROM-PGD that declares a step with a helper."""
+
+
+def test_a_step_may_call_helpers() -> None:
+    """Its signature says what it depends on, whatever it does with it."""
+    assert_alike(small_grid(Helped)[::7], problem((20, 15, 18), n_features=19), compiled=False)
 
 
 def reads_the_learner(rom):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numba import njit
 from scipy import sparse
 
@@ -177,10 +179,21 @@ def test_the_examples_are_the_algorithms_of_their_names(
 
 PINNED = (1056909135, 2044888549)
 
+axes = st.dictionaries(
+    st.sampled_from(["of", "dataset", "repeat", "draw"]), st.integers(0, 5), min_size=1
+)
+
 
 def first(seed: int, **where: int | str) -> int:
     """Return the first number of a generator."""
     return int(generator(seed, **where).integers(2**32))
+
+
+@given(st.integers(0, 3), axes, st.integers(0, 3), axes)
+def test_other_axes_other_numbers(seed: int, a: dict, other_seed: int, b: dict) -> None:
+    """The same seed and axes give the same numbers, any other give others."""
+    same = (seed, a) == (other_seed, b)
+    assert (first(seed, **a) == first(other_seed, **b)) == same
 
 
 def test_the_numbers_of_a_seed_are_pinned() -> None:
