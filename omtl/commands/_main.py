@@ -175,12 +175,11 @@ def _add_commands(above: Parser, package: ModuleType) -> None:
             continue
         command.epilog = "\n  ".join(["examples:", *examples_in(module)])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-        described, flags = descriptions_in(str(module.run.__doc__)), ["--help"]
+        described = descriptions_in(str(module.run.__doc__))
         for names, settings in (*getattr(module, "OPTIONS", ()), DEBUG):
-            flags += [name for name in names if name.startswith("--")]
             action = command.add_argument(*names, **settings)
             action.help = action.help or described[action.dest]
-        command.set_defaults(run=module.run, words=command.prog, flags=flags)
+        command.set_defaults(run=module.run, parser=command)
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -189,15 +188,14 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
         from omtl.experiment.schema import did_you_mean
 
-        hint = did_you_mean(rest[0].partition("=")[0], options.flags)
-        Parser(prog=options.words).error(f"unknown arguments: {shlex.join(rest)}{hint}")
+        flags = re.findall(r"--[\w-]+", options.parser.format_usage())
+        hint = did_you_mean(rest[0].partition("=")[0], flags)
+        options.parser.error(f"unknown arguments: {shlex.join(rest)}{hint}")
     elif rest:  # overrides after an option
         options.overrides += rest
     for word in getattr(options, "overrides", ()):
         if "=" not in word and not word.startswith("~"):
-            error = f"{word!r} is no NAME=VALUE, such as algorithm=coml"
-            Parser(prog=options.words).error(error)
-    del options.flags
+            options.parser.error(f"{word!r} is no NAME=VALUE, such as algorithm=coml")
     return options
 
 
@@ -241,7 +239,7 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
         # Units run in parallel; BLAS threads would compete for the same cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         given = vars(parse_options(arguments))
-        run, words = given.pop("run"), given.pop("words")
+        run, words = given.pop("run"), given.pop("parser").prog
         if given.pop("debug"):
             debug()
         user_folder.find()

@@ -120,7 +120,7 @@ def test_every_help_shows_examples_that_parse(name: str, capsys) -> None:
         words = shlex.split(example.removeprefix("omtl "))
         words = words[: words.index(">")] if ">" in words else words
         options, rest = _main.parser().parse_known_args(words)
-        assert options.words == f"omtl {name}"
+        assert options.parser.prog == f"omtl {name}"
         assert all("=" in word for word in rest)
     with pytest.raises(SystemExit):
         _main.parser().parse_args([*name.split(), "--help"])
