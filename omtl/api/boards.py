@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from omtl.api.given import cased
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import known_option, options
-from omtl.experiment.descriptions import known_name
+from omtl.experiment.descriptions import as_known, known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.tables.request import ParallelOptions, parallel_for
@@ -40,7 +39,8 @@ def planned_board(
     refuse_unfit("seed", seed, NOT_NEGATIVE)
 
     def listed(group: str, given: str | Sequence[str]) -> tuple[str, ...]:
-        return tuple(known_option(group, cased(group, one)) for one in _several(given))
+        known = options(group)
+        return tuple(known_option(group, as_known(group, one, known)) for one in _several(given))
 
     return BoardPlan(
         board=known_name("board", board, options("board")),

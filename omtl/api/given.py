@@ -23,7 +23,7 @@ from omtl.experiment.composition import (
     overrides_in,
 )
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import known_name
+from omtl.experiment.descriptions import as_known, known_name
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError, repeated
@@ -178,15 +178,9 @@ def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
 def with_known_name(word: str) -> str:
     """Return an override with the known name of its option, whatever its case."""
     group, equals, name = word.partition("=")
-    names = [cased(group, one) if group in GROUPS else one for one in name.split(",")]
+    known = options(group) if group in GROUPS else []
+    names = (as_known(group, one, known) for one in name.split(","))
     return f"{group}{equals}{','.join(names)}"
-
-
-def cased(group: str, name: str) -> str:
-    """Return a name in the case of the option that it names; raise UserError if it is no text."""
-    if not isinstance(name, str):
-        raise UserError(f"{group}: {name!r} must be a name")
-    return {one.casefold(): one for one in options(group)}.get(name.casefold(), name)
 
 
 def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
@@ -214,7 +208,7 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         If it is none of these.
     """
     if isinstance(given, str):
-        return AlgorithmSpec.named(cased("algorithm", given))
+        return AlgorithmSpec.named(as_known("algorithm", given, options("algorithm")))
     kind: Any = given if inspect.isclass(given) else type(given)
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values
