@@ -6,7 +6,7 @@ sets are one below the other, told apart by the column ``dataset``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -37,7 +37,7 @@ from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.protocols.record_schema import SCHEMAS
-from omtl.tables.scoring import choose_points, diverged_in, numbers_at
+from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unkept
 from omtl.util.errors import UserError
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
@@ -71,29 +71,32 @@ def default_selection(metric: str) -> str:
     return "cv5" if metric == "auc" else "progressive"
 
 
+def arrays_of(protocol: ProtocolSpec) -> Set[str] | None:
+    """Return the arrays that a protocol may leave; None for one that declares none."""
+    known = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
+    if known is None:  # an extension's
+        return None
+    lacking = {kind.optional for kind in known.values()} - {"", "yes"}
+    lacking -= {setting for setting, value in protocol.settings.items() if value}
+    return {name for name, kind in known.items() if kind.optional not in lacking}
+
+
 def measured_by(protocol: ProtocolSpec) -> list[str] | None:
     """Return the metrics that a protocol measures; None for one that declares no arrays."""
-    arrays = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
-    if arrays is None:  # an extension's
+    arrays = arrays_of(protocol)
+    if arrays is None:
         return None
-    return [name for name, metric in METRICS.items() if {*metric.needs} <= arrays.keys()]
+    return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
 
 
-def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> None:
-    """Refuse a rule that chooses by another measure than the metric, and what does not measure it.
+def check_measured(protocol: ProtocolSpec, metric: str) -> None:
+    """Refuse a metric that a protocol does not measure.
 
     Raises
     ------
     UserError
-        If one is by mistakes and the other by the area under the curve; or with the protocols for
-        such data that measure it, or else with what this one measures.
+        With the protocols for such data that measure it, or else with what this one measures.
     """
-    by, for_auc = rule.most or rule.least, metric == "auc"
-    if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
-        raise UserError(
-            f"selection {rule.name} chooses by {by}, not for {metric}; use selection="
-            f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
-        )
     measured = measured_by(protocol)
     if measured is None or metric in measured:
         return
@@ -105,6 +108,27 @@ def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> No
     ]
     hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
     raise UserError(f"protocol {protocol.name} does not measure {metric}; {hint}")
+
+
+def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> None:
+    """Refuse a rule that does not go with a metric, and a protocol that does not measure it.
+
+    Raises
+    ------
+    UserError
+        If the rule chooses by mistakes and the metric is the area under the curve, or the other way
+        round; or if the rule plays several points in turn, of whose metric nothing is kept.
+    """
+    by, for_auc = rule.most or rule.least, metric == "auc"
+    if rule.rule not in ("cross_validation", "fixed") and for_auc != (by == "auc"):
+        raise UserError(
+            f"selection {rule.name} chooses by {by}, not for {metric}; use selection="
+            f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
+        )
+    check_measured(protocol, metric)
+    arrays = arrays_of(protocol)
+    if arrays is not None and (why := why_unkept(METRICS[metric], arrays, rule)):
+        raise UserError(why)
 
 
 def tuned(name: str, grids: Mapping[str, Mapping[str, list[Any]]]) -> AlgorithmSpec:

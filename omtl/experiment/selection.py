@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -163,6 +163,14 @@ def as_played(result: Result, point: int, rule: SelectionSpec) -> Result:
             if f"checkpoint_{name}" in arrays:
                 arrays[name] = arrays[f"checkpoint_{name}"][:, -1:]
     return replace(result, arrays=arrays)
+
+
+def kept_by(rule: SelectionSpec, arrays: Set[str]) -> Set[str]:
+    """Return which arrays of these names have the numbers of what a rule played (`as_played`)."""
+    if not plays_a_path(rule):
+        return arrays
+    kept = {name for name in arrays if name in OF_THE_STREAM or name.startswith("checkpoint_")}
+    return kept | {name for name in ("mistakes", "absolute") if f"checkpoint_{name}" in kept}
 
 
 def fixed(

@@ -10,7 +10,8 @@ says what it means. There,
 - ``high`` is a number, or the array of the upper bounds;
 - ``numbers`` are ``whole`` if they count something, and ``lacking`` if they are NaN where they are
   not defined; where a point diverged, any number may be anything;
-- ``optional`` arrays are those that only some options of a protocol, or only some learners, leave.
+- ``optional`` arrays are those that not all results have: it is the setting of the protocol that
+  leaves them, or ``yes`` where learners or several settings decide.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ArrayKind(NamedTuple):
     low: float
     high: float | str
     numbers: str = ""
-    is_optional: bool = False
+    optional: str = ""
 
 
 DIVERGED = ArrayKind("P", 0.0, 2.0**53, "whole")
@@ -54,7 +55,7 @@ def _schemas() -> dict[str, dict[str, ArrayKind]]:
                 float(low or -LARGEST),
                 high if high.isidentifier() else float(high or most),
                 numbers,
-                bool(row["optional"]),
+                row["optional"],
             )
             for protocol in row["protocols"].split():
                 found.setdefault(protocol, {})[row["array"]] = kind
@@ -86,7 +87,7 @@ def check_arrays(
     for name, kind in {"diverged": DIVERGED, **(own or {})}.items():
         if name in arrays:
             _check(name, arrays, kind, sizes)
-        elif not kind.is_optional:
+        elif not kind.optional:
             raise ValueError(f"it has no array {name!r}")
     for name in arrays.keys() - {"diverged", *own} if own else ():
         if not name.startswith(FOUND):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -23,7 +23,14 @@ import pandas as pd
 
 from omtl.compute.engine import Failure, News, Outcome, run_units, why_lacking
 from omtl.compute.store import PULLED_FROM, Store, cached
-from omtl.experiment.selection import as_played, costs, is_without_hindsight, plays_a_path, select
+from omtl.experiment.selection import (
+    as_played,
+    costs,
+    is_without_hindsight,
+    kept_by,
+    plays_a_path,
+    select,
+)
 from omtl.experiment.specs import SearchSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
@@ -252,18 +259,26 @@ def why_unmeasured(
     metric: Metric, result: Result, rule: SelectionSpec, task: int | None = None
 ) -> str:
     """Return why a metric has no number under a rule; empty if it has one."""
-    played = as_played(result, 0, rule).arrays
-    if not set(metric.needs) <= result.arrays.keys():
-        return f"the protocol does not measure {metric.name}"
+    if why := why_unkept(metric, result.arrays.keys(), rule, task):
+        return why
     if metric.rank and metric.rank > result.arrays[metric.needs[0]].shape[1]:
         return f"the protocol ranks too few for {metric.name}; raise protocol.ranks"
-    if not set(metric.needs) <= played.keys():
+    return ""
+
+
+def why_unkept(
+    metric: Metric, arrays: Set[str], rule: SelectionSpec, task: int | None = None
+) -> str:
+    """Return why arrays of these names leave a metric no number under a rule; empty if they do."""
+    if not arrays >= set(metric.needs):
+        return f"the protocol does not measure {metric.name}"
+    if not kept_by(rule, arrays) >= set(metric.needs):
         return (
             f"selection {rule.name} has no {metric.name}: the protocol keeps no values of it "
             "at checkpoints; choose another rule or metric"
         )
     is_of_tasks = task is not None or metric.by_task
-    if plays_a_path(rule) and is_of_tasks and "checkpoint_by_task" not in played:
+    if plays_a_path(rule) and is_of_tasks and "checkpoint_by_task" not in arrays:
         return (
             f"selection {rule.name} has no {metric.name} of each task, because the protocol "
             "keeps none at checkpoints; choose one with by_task: true, such as rounds_by_task"

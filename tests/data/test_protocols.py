@@ -100,7 +100,7 @@ def spoilt(module: str, arrays: dict[str, np.ndarray]) -> Iterator[dict[str, np.
             continue
         yield arrays | {name: array[..., None]}
         kind = {"diverged": DIVERGED, **SCHEMAS[module.rpartition(".")[2]]}[name]
-        if not kind.is_optional:
+        if not kind.optional:
             yield {other: one for other, one in arrays.items() if other != name}
         if kind.low > -LARGEST:
             yield arrays | {name: array - 1 + kind.low - np.nanmax(array)}
