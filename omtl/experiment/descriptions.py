@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, overload
 
 from omtl.experiment.config import load_option, options, paper_file, paper_files, published_file
 from omtl.experiment.schema import (
+    NOT_NEGATIVE,
     POSITIVE,
-    Range,
     check_names,
     choose,
     keys_of,
@@ -28,8 +28,6 @@ from omtl.experiment.schema import (
 from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
 from omtl.util.errors import UserError
 from omtl.util.files import State, file_state
-
-COUNT = Range(lambda n: n >= 0, "0 at least")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +141,13 @@ class TableDescription(Description):
     caption: str
     spread: Literal["std", "standard_error", "unstated"]
     metric: str
-    digits: Annotated[int, COUNT] | Mapping[str, Annotated[int, COUNT]]
+    digits: Annotated[int, NOT_NEGATIVE] | Mapping[str, Annotated[int, NOT_NEGATIVE]]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     baselines: Literal["ours", "none"] = "ours"
     blocks: Literal["none", "dataset"] = "none"
     print: Print = Print()
-    plays: Annotated[int, COUNT] = 1
+    plays: Annotated[int, NOT_NEGATIVE] = 1
     proposed: tuple[str, ...] = ()
     same_row: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chosen_by: str = ""
@@ -578,7 +576,8 @@ def check_places(where: str, patches: Iterable[Mapping[str, Any]]) -> None:
             check_names(where, (group, [name], descriptions("table")), spread)
             continue
         check_names(where, ("group", [group], SPECS))
-        kind, known = SPECS[group], ["*"] if name == "*" else options(group)
+        kind: Any = SPECS[group]
+        known = ["*"] if name == "*" else options(group)
         keys = {*keys_of(kind).kinds, *(known_settings() if kind is ProtocolSpec else ())}
         values = (f"value of {group} {name}", [path.partition(".")[0]], sorted(keys))
         check_names(where, (group, [name], known), values)

@@ -33,16 +33,16 @@ from omtl.util.files import State, file_state
 REST = {"rest": True}
 """Metadata of the field that takes a mapping's other keys."""
 
-PLAIN: Mapping[Any, tuple[tuple[type, ...], str, str]] = {
-    str: ((str,), "string", "a text"),
-    int: ((int,), "integer", "a whole number"),
-    float: ((int, float), "number", "a number"),
-    bool: ((bool,), "boolean", "true or false"),
-    NoneType: ((NoneType,), "null", "null"),
-    **dict.fromkeys((tuple, Sequence, Collection), ((list, tuple), "array", "a list")),
-    Mapping: ((dict,), "object", "a mapping of names to values"),
+PLAIN: Mapping[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "a text"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    bool: ((bool,), "true or false"),
+    NoneType: ((NoneType,), "null"),
+    **dict.fromkeys((tuple, Sequence, Collection), ((list, tuple), "a list")),
+    Mapping: ((dict,), "a mapping of names to values"),
 }
-"""What a type is in YAML, in JSON Schema, and in words."""
+"""What a type is in YAML, and in words."""
 
 
 UNIONS = (Union, UnionType)
@@ -164,13 +164,9 @@ class Keys(NamedTuple):
     rest: str
 
 
+@cache
 def keys_of(kind: Any) -> Keys:
     """Return the keys of a dataclass's mappings."""
-    return _keys_of(kind)
-
-
-@cache
-def _keys_of(kind: Any) -> Keys:
     hints = get_type_hints(kind, include_extras=True)
     named = [each for each in fields(kind) if not each.metadata]
     return Keys(
@@ -180,34 +176,10 @@ def _keys_of(kind: Any) -> Keys:
     )
 
 
-def _plain(kind: Any) -> tuple[tuple[type, ...], str, str]:
+def _plain(kind: Any) -> tuple[tuple[type, ...], str]:
     if get_origin(kind) is Annotated:
         return _plain(get_args(kind)[0])
     return PLAIN[Mapping if is_dataclass(kind) else get_origin(kind) or kind]
-
-
-def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a type, by which editors complete and check a file."""
-    more = get_args(kind)
-    if kind is Any:
-        return {}
-    if get_origin(kind) in UNIONS:
-        return {"anyOf": [json_schema(one) for one in more]}
-    if get_origin(kind) is Literal:
-        return {"enum": list(more)}
-    if get_origin(kind) is Annotated:
-        return json_schema(more[0])
-    schema: dict[str, Any] = {"type": _plain(kind)[1]}
-    if is_dataclass(kind):
-        keys = keys_of(kind)
-        schema["required"] = list(keys.needed)
-        schema["properties"] = {name: json_schema(of) for name, of in keys.kinds.items()}
-        schema["additionalProperties"] = bool(keys.rest)
-    elif get_origin(kind) is tuple:
-        schema["items"] = json_schema(more[0])
-    elif more:
-        schema["additionalProperties"] = json_schema(more[1])
-    return schema
 
 
 def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
@@ -239,7 +211,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
     parts = get_args(kind) if get_origin(kind) in UNIONS else (kind,)
     fitting = [one for one in parts if isinstance(value, _plain(one)[0])]
     if not fitting or (type(value) is bool and bool not in fitting):
-        words = " or ".join(_plain(one)[2] for one in parts)
+        words = " or ".join(_plain(one)[1] for one in parts)
         raise UserError(f"{where}: {key}{'=' * bool(key)}{value!r} must be {words}")
     [kind, *_], more = fitting, get_args(fitting[0])
     if get_origin(kind) is Annotated:
@@ -322,7 +294,7 @@ def _read(kind: Any, path: Path, then: Callable[[Any, Path], Any] | None, _: Sta
     except yaml.YAMLError as fault:
         raise UserError(f"{path}: is not valid YAML: {' '.join(str(fault).split())}") from fault
     if not isinstance(content, _plain(kind)[0]):
-        raise UserError(f"{path}: must be {_plain(kind)[2]}")
+        raise UserError(f"{path}: must be {_plain(kind)[1]}")
     read = typed(kind, content, str(path))
     return read if then is None else then(read, path)
 

@@ -6,7 +6,10 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 from miniature import SMALL_WALK
@@ -17,7 +20,7 @@ from omtl.experiment.config import options
 from omtl.experiment.descriptions import describe, descriptions
 from omtl.experiment.playing import hyper_parameters, learner_class, new_learner
 from omtl.experiment.readings import READINGS, Reading, Readings, questions
-from omtl.experiment.schema import json_schema, read_yaml
+from omtl.experiment.schema import UNIONS, keys_of, read_yaml
 from omtl.experiment.specs import SPECS, AlgorithmSpec, known_settings
 from omtl.sklearn.classes import ESTIMATORS
 from omtl.tables.cells import places_in, planned
@@ -152,6 +155,34 @@ FILES = {
     "diagnoses": tuple[files.Diagnosis, ...],
     "readings": Readings,
 }
+
+
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
+"""What the types of single values are called in JSON Schema."""
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a type."""
+    origin, more = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        keys = keys_of(kind)
+        return {
+            "type": "object",
+            "required": list(keys.needed),
+            "properties": {name: json_schema(of) for name, of in keys.kinds.items()},
+            "additionalProperties": bool(keys.rest),
+        }
+    if origin is Annotated:
+        return json_schema(more[0])
+    if origin in UNIONS:
+        return {"anyOf": [json_schema(one) for one in more]}
+    if origin is Literal:
+        return {"enum": list(more)}
+    if origin is tuple:
+        return {"type": "array", "items": json_schema(more[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": json_schema(more[1])}
+    return {} if kind is Any else {"type": PLAIN[kind]}
 
 
 @pytest.mark.parametrize("file", FILES)
