@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from omtl.experiment.schema import choose
+from omtl.experiment.config import options
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.util.errors import UserError
@@ -61,13 +62,22 @@ def early_costs(result: Result, rule: SelectionSpec) -> np.ndarray:
     return _costs_up_to(result, early, rule)
 
 
+def looks_at(rule: SelectionSpec) -> str:
+    """Return the name of the array that a rule chooses by."""
+    if rule.rule == "cross_validation":
+        return "validation"
+    if rule.rule == "oracle":
+        return rule.most or rule.least
+    is_by_task = rule.tasks or rule.target == "worst_task"
+    return f"checkpoint_{'by_task' if is_by_task else rule.least}"
+
+
 def _costs_up_to(result: Result, checkpoint: int, rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost up to a checkpoint; infinite if it is NaN."""
-    if _tasks(rule) == slice(None) and rule.target == "total":
-        cost = result.arrays[f"checkpoint_{rule.least}"][:, checkpoint]
-    else:
-        mistakes = result.arrays["checkpoint_by_task"][:, checkpoint]
-        cost = _aimed(mistakes, result.arrays["seen_by_task"][checkpoint], rule)
+    array = looks_at(rule)
+    cost = result.arrays[array][:, checkpoint]
+    if array == "checkpoint_by_task":
+        cost = _aimed(cost, result.arrays["seen_by_task"][checkpoint], rule)
     return np.where(np.isnan(cost), np.inf, cost)
 
 
@@ -84,33 +94,10 @@ def _aimed(mistakes: np.ndarray, examples: np.ndarray, rule: SelectionSpec) -> n
     return np.sum(mistakes[:, tasks], axis=1)
 
 
-def oracle(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
-    """Choose the first point with the least cost over all repeats, in hindsight (`costs`)."""
-    return np.full(len(results), np.argmin(costs(results, rule)))
-
-
-def cross_validation(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
-    """For each repeat, choose the point that is best on held-out parts of its training examples.
-
-    With ``chosen_for: all`` it is the point that is best over all repeats, for all of them.
-    """
-    if rule.chosen_for == "all":
-        return np.full(len(results), np.argmin(costs(results, rule)))
-    return np.argmin([costs([result], rule) for result in results], axis=1)
-
-
-def prefix(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
-    """For each repeat, choose the first point with the least cost on the first part of its stream.
-
-    The repeat's number still covers the whole stream, like the published one.
-    """
-    return np.argmin([early_costs(result, rule) for result in results], axis=1)
-
-
 def costs_on_the_way(result: Result, rule: SelectionSpec) -> np.ndarray:
     """Return each point's cost up to every checkpoint but the last, shape (n_checkpoints - 1, P).
 
-    They are those by which `progressive` chooses.
+    They are those by which ``progressive`` chooses.
     """
     n = result.arrays["seen"].size - 1
     each = [_costs_up_to(result, checkpoint, rule) for checkpoint in range(n)]
@@ -118,21 +105,13 @@ def costs_on_the_way(result: Result, rule: SelectionSpec) -> np.ndarray:
 
 
 def path(result: Result, rule: SelectionSpec) -> np.ndarray:
-    """Return the point that `progressive` plays up to each checkpoint, shape (n_checkpoints,).
+    """Return the point that ``progressive`` plays up to each checkpoint, shape (n_checkpoints,).
 
     Up to the first checkpoint it is the one in the middle of the grid, then the first with the
     least cost so far.
     """
     middle = len(result.arrays["diverged"]) // 2
     return np.append(middle, np.argmin(costs_on_the_way(result, rule), axis=1))
-
-
-def progressive(results: Sequence[Result], rule: SelectionSpec) -> np.ndarray:
-    """For each repeat, choose the point with which its stream ends: the last of its `path`.
-
-    The repeat's number is that of the whole path (`as_played`).
-    """
-    return np.array([path(result, rule)[-1] for result in results])
 
 
 OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
@@ -142,7 +121,7 @@ OF_THE_STREAM = ("diverged", "examples", "seen", "seen_by_task")
 def as_played(result: Result, point: int, rule: SelectionSpec) -> Result:
     """Return a repeat's result as a rule that has chosen a point played it.
 
-    For `progressive`, the point's row has the sums over the stretches between checkpoints of what
+    For ``progressive``, the point's row has the sums over the stretches between checkpoints of what
     the path's points made of them. Arrays without values at checkpoints are left out; where there
     are none by task, those of all tasks stand as of a single one.
     """
@@ -173,49 +152,18 @@ def kept_by(rule: SelectionSpec, arrays: Set[str]) -> Set[str]:
     return kept | {name for name in ("mistakes", "absolute") if f"checkpoint_{name}" in kept}
 
 
-def fixed(
-    results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: SelectionSpec
-) -> np.ndarray:
-    """Choose the point named by the rule."""
-    wanted = dict(rule.point)
-    hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
-    if len(hits) != 1:
-        raise UserError(
-            f"selection.point={wanted} fits {len(hits)} of the grid's "
-            f"{plural(len(points), 'point')}; name one value of each hyper-parameter"
-        )
-    return np.full(len(results), hits[0])
-
-
 def _barred(cost: np.ndarray, results: Sequence[Result]) -> np.ndarray:
     """Return each point's cost, infinite if it ever diverged or is NaN."""
     diverged = sum(result.arrays["diverged"] for result in results)
     return np.where((diverged > 0) | np.isnan(cost), np.inf, cost)
 
 
-RULES: Mapping[str, Callable[..., np.ndarray]] = {
-    rule.__name__: rule for rule in (oracle, prefix, progressive, fixed, cross_validation)
-}
-"""The kinds of rules; only `fixed` looks at the points themselves."""
-
-LOOKS_AT = {
-    "oracle": "mistakes",
-    "oracle_auc": "auc",
-    "oracle_absolute": "absolute",
-    "prefix": "checkpoint_mistakes",
-    "prefix_absolute": "checkpoint_absolute",
-    "progressive": "checkpoint_mistakes",
-    "progressive_absolute": "checkpoint_absolute",
-    "cv5": "validation",
-}
-"""The first array that each rule of the group ``selection`` uses."""
-
 NO_HINDSIGHT = "prefix"
 """The rule, in the group ``selection``, also applied to tables chosen in hindsight."""
 
 
 def is_without_hindsight(rule: SelectionSpec) -> bool:
-    """Whether a rule chooses without using the numbers for which it chooses, as `oracle` does.
+    """Whether a rule chooses without using the numbers for which it chooses, as ``oracle`` does.
 
     Cross-validation ``chosen_for: all`` repeats does not: training examples of one shuffle are test
     examples of others.
@@ -225,7 +173,7 @@ def is_without_hindsight(rule: SelectionSpec) -> bool:
 
 def plays_a_path(rule: SelectionSpec) -> bool:
     """Whether a rule plays several points of the grid in turn (`path`)."""
-    return rule.rule == progressive.__name__
+    return rule.rule == "progressive"
 
 
 def by_repeat(rule: SelectionSpec) -> bool:
@@ -259,7 +207,13 @@ def in_words(rule: SelectionSpec) -> str:
 def select(
     results: Sequence[Result], points: Sequence[Mapping[str, Any]], rule: SelectionSpec
 ) -> np.ndarray:
-    """Return the chosen point's number for each repeat.
+    """Return the chosen point's number for each repeat: the first of those with the least cost.
+
+    ``oracle`` takes the cost over all repeats, in hindsight, and so does ``cross_validation`` that
+    is ``chosen_for: all``. The others choose for each repeat: ``cross_validation`` by held-out
+    parts of its training examples, ``prefix`` by the first part of its stream, though the repeat's
+    number covers the whole stream, like the published one. Of ``progressive`` it is the point with
+    which the stream ends; its number is that of the whole `path` (`as_played`).
 
     Parameters
     ----------
@@ -272,18 +226,43 @@ def select(
     Raises
     ------
     UserError
-        If the rule is unknown, or needs an array or a task that the results do not have.
+        If the rule needs an array or a task that the results do not have, or names no point.
     """
-    name = choose("selection rule", rule.rule, list(RULES))
     if rule.tasks and max(rule.tasks) > (n_tasks := len(results[0].facts["task_names"])):
         raise UserError(
             f"selection {rule.name}: there is no task {max(rule.tasks)}; choose from 1 to {n_tasks}"
         )
-    try:
-        return fixed(results, points, rule) if name == "fixed" else RULES[name](results, rule)
-    except KeyError as fault:
-        measured = [rule for rule, array in LOOKS_AT.items() if array in results[0].arrays]
+    if rule.rule == "fixed":
+        return np.full(len(results), _named_point(points, rule.point))
+    if looks_at(rule) not in results[0].arrays:
         raise UserError(
-            f"selection rule {name} needs {fault}, which is not measured here; choose from "
-            f"{', '.join(measured) or 'fixed'}"
-        ) from fault
+            f"selection {rule.name} needs {looks_at(rule)!r}, which is not measured here; choose "
+            f"from {', '.join(_measured(results[0].arrays))}"
+        )
+    if plays_a_path(rule):
+        return np.array([path(result, rule)[-1] for result in results])
+    if not by_repeat(rule):
+        return np.full(len(results), np.argmin(costs(results, rule)))
+    if rule.rule == "prefix":
+        return np.argmin([early_costs(result, rule) for result in results], axis=1)
+    return np.argmin([costs([result], rule) for result in results], axis=1)
+
+
+def _measured(arrays: Collection[str]) -> Iterator[str]:
+    """Yield the names of the rules that choose by one of these arrays, or by none."""
+    for name in options("selection"):
+        with suppress(UserError):  # another rule's file is wrong
+            rule = SelectionSpec.named(name)
+            if rule.rule == "fixed" or looks_at(rule) in arrays:
+                yield name
+
+
+def _named_point(points: Sequence[Mapping[str, Any]], wanted: Mapping[str, Any]) -> int:
+    """Return the number of the only point that has some values; raise UserError if it is none."""
+    hits = [i for i, point in enumerate(points) if all(point.get(k) == wanted[k] for k in wanted)]
+    if len(hits) != 1:
+        raise UserError(
+            f"selection.point={dict(wanted)} fits {len(hits)} of the grid's "
+            f"{plural(len(points), 'point')}; name one value of each hyper-parameter"
+        )
+    return hits[0]

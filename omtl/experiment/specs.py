@@ -292,7 +292,7 @@ IN_ROUNDS = {
 def known_settings(module: str = "") -> set[str]:
     """Return the settings that a module of the project reads, or any protocol: of their configs.
 
-    All read ``share``, the part to play.
+    Those in rounds read ``share`` too, the part of the stream to play.
     """
     alike = IN_ROUNDS if module in IN_ROUNDS else {module}
     specs = {one: ProtocolSpec.named(one) for one in options("protocol")}
@@ -301,7 +301,8 @@ def known_settings(module: str = "") -> set[str]:
         for name, spec in specs.items()
         if spec.module in alike and option_file("protocol", name).is_relative_to(CONF)
     ]
-    return {"share"}.union(*(spec.settings for spec in read or specs.values()))
+    share = {"share"} if module in IN_ROUNDS else set()
+    return share.union(*(spec.settings for spec in read or specs.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,7 +332,7 @@ class SelectionSpec(Spec):
     """
 
     group: ClassVar[str] = "selection"
-    rule: str
+    rule: Literal["oracle", "prefix", "progressive", "fixed", "cross_validation"]
     fraction: Annotated[float, SHARE] | None = None
     target: Literal["total", "worst_task"] = "total"
     tasks: Annotated[tuple[int, ...], TASKS] = ()

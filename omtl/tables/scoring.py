@@ -31,7 +31,7 @@ from omtl.experiment.selection import (
     plays_a_path,
     select,
 )
-from omtl.experiment.specs import SearchSpec, SelectionSpec
+from omtl.experiment.specs import SearchSpec, SelectionSpec, known_settings
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
@@ -67,6 +67,8 @@ def stages(cell: Any, store: Store | None) -> list[Stage]:
     for rung in cell.search.rungs if is_searched(cell) else ():
         repeats = min(rung.repeats, cell.asked_repeats)
         share = min(rung.share, cell.rule.fraction or 1.0)  # no more than the rule may use
+        if share < 1.0 and "share" not in known_settings(experiment.protocol.module):
+            share = 1.0  # the protocol plays whole data sets only
         if share == 1.0 and repeats == cell.asked_repeats:
             break  # this rung is the full grid
         part = experiment

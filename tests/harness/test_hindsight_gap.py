@@ -22,7 +22,7 @@ from omtl.evidence.hindsight_gap import BestRow, compares, pick, pick_row
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import describe
 from omtl.experiment.readings import CLOSEST, READINGS, Reading
-from omtl.experiment.selection import NO_HINDSIGHT, RULES, early_costs, is_without_hindsight
+from omtl.experiment.selection import NO_HINDSIGHT, early_costs, is_without_hindsight
 from omtl.experiment.specs import SelectionSpec
 from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
 from omtl.tables.request import Request
@@ -51,8 +51,7 @@ def filled(once: Callable[..., Path]) -> Store:
 def test_which_rules_have_no_hindsight() -> None:
     """Those that look at the numbers that they choose for are not."""
     kinds = {SelectionSpec.named(name).rule for name in options("selection")}
-    assert kinds == set(RULES)
-    without = {kind for kind in RULES if is_without_hindsight(a_rule(kind, fraction=0.1))}
+    without = {kind for kind in kinds if is_without_hindsight(a_rule(kind, fraction=0.1))}
     assert without == {"prefix", "progressive", "cross_validation", "fixed"}
     # What one shuffle trains on, others test on.
     assert not is_without_hindsight(a_rule("cross_validation", chosen_for="all"))

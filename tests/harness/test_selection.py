@@ -18,7 +18,7 @@ from omtl.data.preparation import prepared_data
 from omtl.data.streams import Tasks
 from omtl.experiment.descriptions import descriptions
 from omtl.experiment.selection import as_played, path, select
-from omtl.experiment.specs import Rung, SelectionSpec
+from omtl.experiment.specs import ProtocolSpec, Rung, SelectionSpec
 from omtl.experiment.unit import Result
 from omtl.learners.passive_aggressive import PassiveAggressive
 from omtl.measures.sequential import reach_of_rest
@@ -201,6 +201,14 @@ def test_a_rung_of_whole_repeats_is_of_the_full_grid(store: Store) -> None:
     cost = cost_of(table_of(None, repeats=3), first, asked(store))
     assert cost["plays_search"].tolist() == [2 * 12 + 3 * 3]
     assert play_cells(table_of(first, repeats=2), asked(store)).computed == 0
+
+
+def test_a_rung_plays_whole_data_sets_where_there_are_no_parts(store: Store) -> None:
+    """Else its record would say that a protocol of held-out examples had played a part."""
+    cell = first_cell(table_of(SEARCH, repeats=3))
+    heldout = replace(cell.experiment, protocol=ProtocolSpec.named("heldout"))
+    rung = stages(cell._replace(experiment=heldout), store)[0]
+    assert (rung.experiment.protocol, rung.repeats) == (heldout.protocol, 1)
 
 
 def test_what_a_search_costs(store: Store) -> None:
