@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -200,7 +200,7 @@ class Experiment:
 
     `plays` is the number of our repeats for each repeat of the paper. `drawn` says whether each
     repeat has its own draw of synthetic data and its own hyper-parameters; otherwise all shuffle
-    the same data.
+    the same data. `some` are the numbers of the only repeats that are played; None for all.
     """
 
     algorithm: AlgorithmSpec
@@ -209,6 +209,7 @@ class Experiment:
     network: NetworkSpec | None = None
     plays: int = 1
     drawn: bool = False
+    some: tuple[int, ...] | None = None
 
     @staticmethod
     def compose(
@@ -293,8 +294,13 @@ class Experiment:
         return {}  # the same units are asked for again and again, and each knows its key
 
     def repeats(self, seed: int, n_repeats: int) -> list[Unit]:
-        """Return our units for a number of repeats of the paper."""
-        return [self.unit(seed, repeat) for repeat in range(n_repeats * self.plays)]
+        """Return our units for a number of repeats of the paper, or for `some` of ours."""
+        ours = range(n_repeats * self.plays) if self.some is None else self.some
+        return [self.unit(seed, repeat) for repeat in ours]
+
+    def in_repeats(self, some: Sequence[int]) -> Experiment:
+        """Return the experiment in some of our repeats only, by number."""
+        return replace(self, some=tuple(some))
 
     def of_one_draw(self) -> Experiment:
         """Return the experiment as in the paper: its own number of repeats on one draw."""
@@ -303,6 +309,7 @@ class Experiment:
     def shuffles(self, seed: int, n_repeats: int) -> list[Unit]:
         """Return the units for shuffles of one draw, whose spread corresponds to the paper's ±.
 
-        There are none if the repeats are themselves shuffles of one draw.
+        There are none if the repeats are themselves shuffles of one draw, or only some are played.
         """
-        return self.of_one_draw().repeats(seed, n_repeats) if self.drawn else []
+        is_asked = self.drawn and self.some is None
+        return self.of_one_draw().repeats(seed, n_repeats) if is_asked else []

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from data_fetchers.fetch import DataMissing
 from omtl.compute import engine
 from omtl.compute.exchange import is_current
 from omtl.compute.own_process import Apart, LostProcess
@@ -44,12 +43,12 @@ from omtl.experiment.specs import (
     ProtocolSpec,
     SelectionSpec,
 )
-from omtl.experiment.unit import Experiment, Result, Unit
+from omtl.experiment.unit import ONE_DATA_SET, Experiment, Result, Unit
 from omtl.measures.metrics import METRICS
 from omtl.protocols.record_schema import check_arrays
 from omtl.tables.cells import alternatives_of, each_cell, is_searched, place_of, places_in, planned
 from omtl.tables.published_results import PublishedRun, runs_of
-from omtl.tables.scoring import chosen_for, combined, numbers_at
+from omtl.tables.scoring import played_cell, stages, units_at, with_experiments
 from omtl.tables.verdict import std_of
 from omtl.util import files, paths, user_folder
 from omtl.util.errors import UserError
@@ -173,12 +172,14 @@ def each_play(run: PublishedRun, row: Mapping[str, str], cell: Any) -> list[Any]
         if not is_searched(cell):
             return [cell]
         left = _left_by_search(run, row)
-        return [] if left is None else [cell._replace(experiment=cell.experiment.only(left))]
+        if left is None:
+            return []
+        return [cell._replace(experiment=cell.experiment.only(left), search=None)]
     point = json.loads(row["params"])
     return [
         cell._replace(
             experiment=one.only([one.points.index(point)]),
-            **{"alternatives": (), "tuned_by": None, "rule": THE_POINT},
+            **{"alternatives": (), "tuned_by": None, "rule": THE_POINT, "search": None},
         )
         for one in alternatives_of(cell)
         if point in one.points
@@ -235,20 +236,17 @@ def check_cell(
     points = sum(len(one.points) for one in alternatives_of(plays[0]))
     order = generator(seed, of="verified repeats", **place).permutation(published.size)
     repeats = sorted(order[: 1 if points > LARGE else MOST_REPEATS].tolist())
+    found = _played_again(plays, repeats, parallel)
+    if why := next((one["why"] for one in found if one["why"]), ""):
+        return ended(NOT_COMPARABLE, why)
     made, here = run.meta["cpu"], host()["cpu"]
-    differences, close = [], made != here
-    done = _played(plays, repeats, parallel)
-    for repeat in repeats:
-        try:
-            found = [_replayed(one, repeat, done) for one in plays]
-        except DataMissing as fault:
-            return ended(NOT_COMPARABLE, str(fault))
-        if any(data not in (None, row["data_sha256"]) for _, data in found):
-            differences.append(f"repeat {repeat}: other data")
-            close = False
-            continue
+    differences, close = list[str](), made != here
+    is_one_data_set = plays[0].experiment.repeats_are_of == ONE_DATA_SET
+    if is_one_data_set and found[0]["data_sha256"] != row["data_sha256"]:
+        differences, close = ["other data"], False
+    for repeat, *values in zip(repeats, *(one["values"].tolist() for one in found), strict=True):
         kept = float(published[repeat])
-        value = min((value for value, _ in found), key=lambda value: abs(value - kept))
+        value = min(values, key=lambda value: abs(value - kept))
         if not np.array_equal(value, kept, equal_nan=True):
             differences.append(f"repeat {repeat}: {value!r}, in results/ {kept!r}")
             close &= abs(value - kept) <= std_of(published)
@@ -258,36 +256,24 @@ def check_cell(
     return ended(CLOSE if close else DIFFERENT, detail, len(repeats), points)
 
 
-def _played(
+def _played_again(
     cells: Sequence[Any], repeats: Sequence[int], parallel: ParallelSpec
-) -> dict[str, Result]:
-    """Return, by their keys, the units that cells need in some repeats, played from nothing."""
-    needed = [experiment for cell in cells for experiment in alternatives_of(cell)]
-    needed += [cell.tuned_by for cell in cells if cell.tuned_by is not None]
-    seed = cells[0].seed
-    units = [experiment.unit(seed, repeat) for experiment in needed for repeat in repeats]
+) -> list[dict[str, Any]]:
+    """Return the columns with our numbers of cells (`played`) in some repeats, from nothing.
+
+    Raises
+    ------
+    UserError
+        If a unit fails, and not for missing data.
+    """
+    some = [with_experiments(cell, Experiment.in_repeats, repeats) for cell in cells]
+    units = [unit for cell in some for unit in units_at(cell, stages(cell, None)[-1])]
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        engine.run_units(units, store, parallel, quiet=True)
-        return store.results_of(units)
-
-
-def _replayed(cell: Any, repeat: int, done: Mapping[str, Result]) -> tuple[float, str | None]:
-    """Return our number of a cell in a repeat from units that were played, and the data's hash.
-
-    None for the hash of data that are drawn for this repeat alone.
-    """
-
-    def play(experiment: Experiment) -> list[Result]:
-        unit = experiment.unit(cell.seed, repeat)
-        return [done.get(unit.key) or compute(unit)]  # which raises what had kept it from that
-
-    results = combined([play(one) for one in alternatives_of(cell)])
-    tuning = [] if cell.tuned_by is None else play(cell.tuned_by)
-    chosen = chosen_for(cell, results, tuning)
-    [value] = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
-    own_draw = cell.experiment.unit(cell.seed, repeat).draw != 0
-    return float(value), None if own_draw else results[0].facts["data_sha256"]
+        outcome = engine.run_units(units, store, parallel, quiet=True)
+        if outcome.is_broken:
+            raise UserError(next(iter(outcome.failed.values())).reason)
+        return [played_cell(cell, store, outcome.failed) for cell in some]
 
 
 def signed_off(replays: Sequence[Replay], seed: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -113,7 +113,7 @@ def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=RECORD)
 
 
-def _units_at(cell: Any, stage: Stage) -> list[Unit]:
+def units_at(cell: Any, stage: Stage) -> list[Unit]:
     """Return the units of a stage of a cell, with its alternatives' and what it is tuned by."""
     if not stage.is_last:
         return stage.experiment.repeats(cell.seed, stage.repeats)
@@ -143,7 +143,7 @@ def units_of(cells: pd.DataFrame, store: Store | None = None, every: bool = Fals
         unit
         for cell in each_cell(cells)
         for stage in stages(cell, store)[0 if every else -1 :]
-        for unit in _units_at(cell, stage)
+        for unit in units_at(cell, stage)
     ]
     return sorted({unit.key: unit for unit in units}.values(), key=lambda unit: unit.repeat)
 
@@ -183,47 +183,36 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
     stream for the full grid and for the search, and the resulting error rates: over all tasks, or
     of the worst one if the rule minimises that.
     """
-    same_for_all = {"task": ALL_TASKS, "alternatives": (), "search": search}
+    same_for_all = {"task": ALL_TASKS, "metric": "error", "alternatives": (), "search": search}
     names = [{"name": experiment.algorithm.name} for experiment in cells["experiment"]]
     whole = with_columns(cells, [same_for_all | name for name in names])
     whole = whole[[is_searched(cell) for cell in each_cell(whole)]]
-    rows = []
+    store, rows = cached(request.store), []
     for _, same in whole.groupby(["dataset", "name"], sort=False):
         both = pd.concat([same.tail(1).assign(search=None), same.tail(1)])
         outcome = play_cells(both, request)
         if outcome.failed:
             raise UserError(f"{same['table'].iat[0]}: {next(iter(outcome.failed.values())).reason}")
         full, halved = each_cell(both)
-        rows.append(_cost(full, halved, cached(request.store)))
+        minimised = [ALL_TASKS]
+        if full.rule.target == "worst_task":
+            [first] = store.stored(full.experiment.repeats(full.seed, 1))
+            minimised = [f"task{1 + k}" for k in range(first.arrays["examples"].size)]
+        ends = played(pd.concat([both.assign(task=task) for task in minimised]), store)
+        ends["error"] = ends["values"].map(np.mean)
+        (best, whole_error), (chosen, error) = (
+            (part["params"].iat[0], part["error"].max())
+            for part in (ends[ends["search"].isna()], ends[ends["search"].notna()])
+        )
+        plays = sum(
+            experiment.protocol.share * repeats * len(experiment.points)
+            for experiment, repeats, _ in stages(halved, store)
+        )
+        place = full.table, full.dataset, full.experiment.algorithm.label, full.reading
+        counts = len(full.experiment.points) * full.asked_repeats, round(plays)
+        errors = (f"{one:.4f}" for one in (whole_error, error, error - whole_error))
+        rows.append((*place, *counts, *errors, json.dumps(best), json.dumps(chosen)))
     return pd.DataFrame(rows, columns=COST)
-
-
-def _cost(full: Any, halved: Any, store: Store) -> tuple[Any, ...]:
-    """Return the row of a cell played in full and searched, whose units are stored."""
-    n_tasks = store.stored(full.experiment.repeats(full.seed, 1))[0].arrays["examples"].size
-    minimised = range(n_tasks) if full.rule.target == "worst_task" else (None,)
-
-    def end(cell: Any) -> tuple[float, dict[str, Any]]:
-        """Return the error rate at the point that the rule chooses, and the point."""
-        results = store.stored(cell.experiment.repeats(cell.seed, cell.asked_repeats))
-        point = int(np.argmin(costs(results, cell.rule)))
-        rates = [
-            [METRICS["error"].of(result.arrays, point, task) for task in minimised]
-            for result in results
-        ]
-        return float(np.mean(rates, axis=0).max()), cell.experiment.points[point]
-
-    (whole, best), (found, chosen) = end(full), end(left_by_search(halved, store)[0])
-    plays = sum(
-        experiment.protocol.share * repeats * len(experiment.points)
-        for experiment, repeats, _ in stages(halved, store)
-    )
-    return (
-        *(full.table, full.dataset, full.experiment.algorithm.label, full.reading),
-        *(len(full.experiment.points) * full.asked_repeats, round(plays)),
-        *(f"{whole:.4f}", f"{found:.4f}", f"{found - whole:.4f}"),
-        *(json.dumps(best), json.dumps(chosen)),
-    )
 
 
 SHARED = ("examples", "seen", "seen_by_task")
@@ -411,10 +400,12 @@ def played(
         is then the metric's worst.
     """
     store = cached(store)
-    return with_columns(cells, [_played(cell, store, failed or {}) for cell in each_cell(cells)])
+    return with_columns(
+        cells, [played_cell(cell, store, failed or {}) for cell in each_cell(cells)]
+    )
 
 
-def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
+def played_cell(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str, Any]:
     """Return what `played` adds to a cell; of a searched grid, among the points that are left.
 
     Of alternatives the number is that of the best over all tasks. Under a rule without hindsight,
@@ -428,7 +419,7 @@ def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str,
     if cell.alternatives and not is_without_hindsight(cell.rule) and not cell.experiment.drawn:
 
         def rank(one: Any) -> float:
-            values = _played(one._replace(task=ALL_TASKS), store, failed)["values"]
+            values = played_cell(one._replace(task=ALL_TASKS), store, failed)["values"]
             return METRICS[cell.metric].sign * float(values.mean()) if values.size else np.inf
 
         each = [cell._replace(experiment=one, alternatives=()) for one in alternatives_of(cell)]
@@ -452,7 +443,10 @@ def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str,
         return nothing | {"why": why}
     chosen = chosen_for(cell, results, tuning)
     values = numbers_at(results, chosen, cell.metric, cell.rule, cell.task)
-    drawn = cell.experiment.drawn
+    shuffles = values
+    if cell.experiment.drawn:
+        on_one_draw = with_experiments(cell, Experiment.of_one_draw)
+        shuffles = played_cell(on_one_draw, store, failed)["values"]
     places = [(one, point) for one in several for point in one.points]
     experiment, params = places[int(np.bincount(chosen).argmax())]
     sources = {result.facts.get(PULLED_FROM, "") for result in chain(*parts, tuning)}
@@ -461,7 +455,7 @@ def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str,
         "experiment": experiment,
         "alternatives": (),
         "values": values,
-        "shuffles": _played(on_one_draw(cell), store, failed)["values"] if drawn else values,
+        "shuffles": shuffles,
         "params": params,
         "data_sha256": results[0].facts["data_sha256"],
         "pulled_from": ", ".join(sorted(sources - {""})),
@@ -471,12 +465,12 @@ def _played(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[str,
     }
 
 
-def on_one_draw(cell: Any) -> Any:
-    """Return a cell with all its repeats on one draw of synthetic data."""
+def with_experiments(cell: Any, change: Callable[..., Experiment], *given: Any) -> Any:
+    """Return a cell with each of its experiments changed."""
     return cell._replace(
-        experiment=cell.experiment.of_one_draw(),
-        alternatives=tuple(one.of_one_draw() for one in cell.alternatives),
-        tuned_by=cell.tuned_by and cell.tuned_by.of_one_draw(),
+        experiment=change(cell.experiment, *given),
+        alternatives=tuple(change(one, *given) for one in cell.alternatives),
+        tuned_by=cell.tuned_by and change(cell.tuned_by, *given),
     )
 
 
