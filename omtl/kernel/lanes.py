@@ -9,14 +9,14 @@ processor nor on the other vectors of the pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import TypingError, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from omtl.kernel.inlining import compiled_as
@@ -35,6 +35,11 @@ SUMS = 4
 """Number of independent sums in the product of a sparse row with one vector."""
 
 
+def parts_of(builder: ir.IRBuilder, values: ir.Value) -> list[ir.Value]:
+    """Return the values of a tuple, or the numbers of a shape."""
+    return [builder.extract_value(values, k) for k in range(len(values.type))]
+
+
 class Lanes:
     """Numbers side by side in arrays, processed together."""
 
@@ -44,7 +49,7 @@ class Lanes:
 
     def arrays(self, kinds: Any, values: ir.Value) -> list[Any]:
         """Return the arrays of a tuple."""
-        parts = zip(kinds, cgutils.unpack_tuple(self.builder, values), strict=True)
+        parts = zip(kinds, parts_of(self.builder, values), strict=True)
         return [
             self.context.make_array(kind)(self.context, self.builder, one) for kind, one in parts
         ]
@@ -58,14 +63,29 @@ class Lanes:
         """Return these numbers."""
         return self.builder.load(self.at(array, place), align=8)
 
-    def places(self, start: ir.Value, stop: ir.Value, step: int = 1) -> Any:
-        """Return a loop over places."""
-        return cgutils.for_range_slice(self.builder, start, stop, start.type(step), start.type)
+    @contextmanager
+    def places(self, start: ir.Value, stop: ir.Value, step: int = 1) -> Iterator[ir.Value]:
+        """Begin a loop over places; what is written before it ends is done at each."""
+        builder, before = self.builder, self.builder.block
+        test, body, end = map(builder.append_basic_block, ("test", "body", "end"))
+        builder.branch(test)
+        builder.position_at_end(test)
+        place = builder.phi(start.type)
+        place.add_incoming(start, before)
+        builder.cbranch(builder.icmp_signed("<", place, stop), body, end)
+        builder.position_at_end(body)
+        yield place
+        place.add_incoming(builder.add(place, start.type(step)), builder.block)
+        builder.branch(test)
+        builder.position_at_end(end)
 
     def sums(self, n: int) -> list[ir.Value]:
-        """Return pointers to sums, zero so far."""
-        zero = ir.Constant(self.kind, [0.0] * self.lanes)
-        return [cgutils.alloca_once_value(self.builder, zero) for _ in range(n)]
+        """Return pointers to sums, zero so far, in memory of the whole function."""
+        with self.builder.goto_entry_block():
+            totals = [self.builder.alloca(self.kind) for _ in range(n)]
+        for total in totals:
+            self.builder.store(ir.Constant(self.kind, [0.0] * self.lanes), total)
+        return totals
 
     def add(self, total: ir.Value, numbers: ir.Value) -> None:
         """Add numbers to a sum."""
@@ -101,10 +121,10 @@ def lane_sums(
             for one, total in zip(left, totals, strict=True):
                 numbers.add(total, reduce(builder.fmul, factors, numbers.load(one, place)))
 
-        (size,) = cgutils.unpack_tuple(builder, right[0].shape)
+        (size,) = parts_of(builder, right[0].shape)
         whole = builder.sub(size, builder.urem(size, size.type(BLOCK)))
         parts = [wide.sums(len(left)) for _ in range(BLOCK // LANES)]
-        with wide.places(size.type(0), whole, BLOCK) as (start, _):
+        with wide.places(size.type(0), whole, BLOCK) as start:
             for k, totals in enumerate(parts):
                 add_products(wide, totals, builder.add(start, start.type(k * LANES)))
         found = single.sums(len(left))
@@ -112,7 +132,7 @@ def lane_sums(
             both = wide.folded([builder.load(part) for part in own])
             lanes = [builder.extract_element(both, ir.IntType(32)(k)) for k in range(LANES)]
             builder.store(single.folded(lanes), builder.bitcast(total, lanes[0].type.as_pointer()))
-        with single.places(whole, size) as (place, _):
+        with single.places(whole, size) as place:
             add_products(single, found, place)
         sums = [builder.extract_element(builder.load(one), ir.IntType(32)(0)) for one in found]
         return context.make_tuple(builder, signature.return_type, sums)
@@ -134,9 +154,9 @@ class Columns(Lanes):
         super().__init__(context, builder, lanes)
         arrays = self.arrays(signature.args[0], args[0])
         self.table, self.indices, self.values, self.by_column = arrays
-        self.start, self.stop, self.n = cgutils.unpack_tuple(builder, args[1])
-        self.firsts = [builder.mul(s, self.n) for s in cgutils.unpack_tuple(builder, args[2])]
-        self.width = cgutils.unpack_tuple(builder, self.table.shape)[1]
+        self.start, self.stop, self.n = parts_of(builder, args[1])
+        self.firsts = [builder.mul(s, self.n) for s in parts_of(builder, args[2])]
+        self.width = parts_of(builder, self.table.shape)[1]
 
     def choose(self, place: ir.Value) -> None:
         """Choose the columns of each slot that begin at a place in it."""
@@ -181,7 +201,7 @@ def _on_columns(operate: Callable[[Columns], None], widths: tuple[int, ...]) -> 
             for lanes in widths:
                 row = Columns(context, builder, signature, args, lanes)
                 begin, end = end, builder.sub(row.n, builder.urem(row.n, row.n.type(lanes)))
-                with row.places(begin, end, lanes) as (place, _):
+                with row.places(begin, end, lanes) as place:
                     row.choose(place)
                     operate(row)
             return context.get_dummy_value()
@@ -207,11 +227,11 @@ def _dot(row: Columns) -> None:
 
     rest = builder.urem(builder.sub(row.stop, row.start), row.start.type(n_sums))
     whole = builder.sub(row.stop, rest)
-    with row.places(row.start, whole, n_sums) as (e, _):
+    with row.places(row.start, whole, n_sums) as e:
         for s in range(n_sums):
             add(builder.add(e, e.type(s)), s)
     if n_sums > 1:
-        with row.places(whole, row.stop) as (e, _):
+        with row.places(whole, row.stop) as e:
             add(e, 0)
     for column, total in zip(row.columns, totals, strict=True):
         product = row.folded([builder.load(part) for part in total])
@@ -222,7 +242,7 @@ def _axpy(row: Columns) -> None:
     """Add a row's nonzeros to columns, of which none occurs twice, each times its number."""
     builder = row.builder
     steps = [row.load(row.by_column, column) for column in row.columns]
-    with row.places(row.start, row.stop) as (e, _):
+    with row.places(row.start, row.stop) as e:
         value, places = row.value(e), row.weights(e)
         before = [builder.load(place, align=8) for place in places]
         for place, weights, step in zip(places, before, steps, strict=True):
