@@ -26,7 +26,7 @@ from omtl.kernel.loop import (
     norm_of_row,
     square_norm_of,
 )
-from omtl.util.compile_cache import classes_in, kept
+from omtl.util.compile_cache import classes_in, kept, type_key
 
 
 class Boxed(types.Type):
@@ -59,6 +59,9 @@ def contents(box: Any) -> Any:
     """Return the value in a box; plain Python is given the value itself."""
     return box
 
+
+BOXES: dict[Any, Boxed] = {}
+"""The type of the box of a stream, by `type_key`: numba takes long to find it."""
 
 CODES = {bool: "?", int: "q", float: "d"}
 """Codes of Python's numbers in the module `struct`."""
@@ -150,7 +153,8 @@ class Engine:
         self.feed, self.is_sparse = feed, is_sparse
         codes, numbers = zip(*unpacked(feed), strict=True)
         self._memory = np.array(bytearray(struct.pack("".join(codes), *numbers)))
-        self._kind = Boxed(typeof(feed))
+        key = type_key(feed)
+        self._kind = BOXES.get(key) or BOXES.setdefault(key, Boxed(typeof(feed)))
 
     def _compiled(self, function: Any, *kinds: types.Type) -> Callable[..., Any]:
         """Return a function for this box, compiled for the types of its other arguments."""
