@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.own_process import LostProcess, call_apart
+from omtl.compute.workers import Workers
 from omtl.experiment.playing import compute, load_prepared
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
@@ -185,14 +186,14 @@ class Batches(Iterator[list[Unit]]):
     Parameters
     ----------
     units : sequence of Unit
-    workers : int
-        Number of workers, as far as is known.
+    workers : Workers
+        Those who compute; on a cluster they come and go.
     wanted : callable
         Returns those units of a batch that are still to be computed when its turn comes.
     """
 
     def __init__(
-        self, units: Sequence[Unit], workers: int, wanted: Callable[[list[Unit]], list[Unit]]
+        self, units: Sequence[Unit], workers: Workers, wanted: Callable[[list[Unit]], list[Unit]]
     ) -> None:
         self._waiting = deque(handing_order(units))
         self._workers, self._wanted = workers, wanted
@@ -203,7 +204,7 @@ class Batches(Iterator[list[Unit]]):
         """Return the units of the next batch."""
         batch: list[Unit] = []
         while self._waiting and not batch:
-            most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers)))
+            most = min(MOST, max(1, len(self._waiting) // (TURNS * self._workers.count)))
             seconds, means = 0.0, self._means()
             while self._waiting and len(batch) < most and seconds < BATCH_SECONDS:
                 batch.append(self._waiting.popleft())
@@ -231,4 +232,4 @@ class Batches(Iterator[list[Unit]]):
             return None
         mean = fmean(means.values())
         left = sum(count * means.get(kind, mean) for kind, count in self._left.items())
-        return left / self._workers
+        return left / self._workers.count

@@ -125,7 +125,7 @@ def _answers(
 
     while left and not stop.is_set():
         workers = open_workers(parallel, len(left))
-        batches = Batches(list(left.values()), workers.count, wanted)
+        batches = Batches(list(left.values()), workers, wanted)
         tasks = (partial(compute_batch, units, this_process(), parallel) for units in batches)
         try:
             with closing(workers.returned_by(tasks)) as answers:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from data_fetchers.fetch import SourceError
 from omtl.compute.store import MOST_BYTES, SCHEMA, Store, StoredRow
-from omtl.experiment.unit import Unit, code_here
+from omtl.experiment.unit import Result, Unit, code_here
 from omtl.util.errors import UserError
 from omtl.util.files import write_whole
 
@@ -38,10 +38,10 @@ class PulledCounts(NamedTuple):
     new: int
 
 
-def is_current(row: StoredRow) -> bool:
-    """Whether a stored unit is intact and belongs to the installed code."""
+def is_current(row: StoredRow, result: Result | None = None) -> bool:
+    """Whether a stored unit, of which the result may be known, is intact and of this code."""
     try:
-        identity = row.result().facts["unit"]
+        identity = (result or row.result()).facts["unit"]
         return code_here(identity) == identity["code"]
     except (UserError, ValueError, KeyError, TypeError, AttributeError):
         return False  # damaged, or its learner, data set or protocol is gone
@@ -117,22 +117,22 @@ def pull(path: Path, store: Store, source: str = "") -> PulledCounts:
     """
     if not path.is_file():
         raise UserError(f"{path} cannot be read (there is no such file)")
+    rows, ours = [], 0
     try:
-        rows = list(_rows_of_others(path))
+        for row, result in _units_of_others(path):
+            before = f", before that from {row.source}" if row.source else ""
+            told = f"{source or path}{before}"[:LONGEST_SOURCE]
+            rows.append(row._replace(source="".join(filter(str.isprintable, told))))
+            ours += is_current(row, result)
     except (sqlite3.Error, ValueError, TypeError, AttributeError) as fault:
         raise UserError(
             f"{path} is not a file of units, or is damaged ({fault}); nothing was imported"
         ) from fault
-    ours = sum(map(is_current, rows))
-    for at, row in enumerate(rows):
-        before = f", before that from {row.source}" if row.source else ""
-        told = f"{source or path}{before}"[:LONGEST_SOURCE]
-        rows[at] = row._replace(source="".join(filter(str.isprintable, told)))
     return PulledCounts(len(rows), ours, store.add(rows))
 
 
-def _rows_of_others(path: Path) -> Iterator[StoredRow]:
-    """Yield the rows of a file, in which nothing but data is used.
+def _units_of_others(path: Path) -> Iterator[tuple[StoredRow, Result]]:
+    """Yield the units of a file, in which nothing but data is used.
 
     Raises
     ------
@@ -149,9 +149,10 @@ def _rows_of_others(path: Path) -> Iterator[StoredRow]:
             row = StoredRow(*found)
             if list(map(type, row)) != [bytes, str, bytes, bytes, bytes]:
                 raise ValueError("a unit has other types")
-            if _depth(row.result().facts) > DEEPEST:
+            result = row.result()
+            if _depth(result.facts) > DEEPEST:
                 raise ValueError("a unit's facts are nested too deeply")
-            yield row
+            yield row, result
 
 
 def _depth(value: Any) -> int:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -80,8 +81,7 @@ class Apart:
         self._ours, theirs = Pipe()
         self._confined = confined
         walls = WALLS if confined and shutil.which(BUBBLEWRAP) else []
-        # Within walls the parent has another number; they end with it themselves.
-        numbers = (theirs.fileno(), 0 if walls else os.getpid(), mib or 0, int(confined))
+        numbers = (theirs.fileno(), mib or 0, int(confined))
         paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
         # Modules in the current folder must not take the place of Python's own: -P.
         words = [sys.executable, "-P", "-m", "omtl.compute.own_process", *map(str, numbers)]
@@ -94,6 +94,8 @@ class Apart:
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
             )
+        self.kill = weakref.finalize(self, _kill, self._process, self._ours, os.getpid())
+        """End the process and those that it started; it is called when nobody has this any more."""
 
     def ask(self, function: Callable[..., Any], *given: Any, seconds: float | None = None) -> Any:
         """Call a function in the process and return its result.
@@ -134,13 +136,6 @@ class Apart:
         """Whether the process is gone."""
         return self._process.poll() is not None
 
-    def kill(self) -> None:
-        """End the process and those that it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._ours.close()
-
     def _end(self) -> str:
         """End the process if necessary, and return how it ended."""
         try:
@@ -154,6 +149,14 @@ class Apart:
             return f"its process exited with status {status}"
         why = ", as the system does when memory runs out" * (status == -signal.SIGKILL)
         return f"its process was killed by {signal.Signals(-status).name}{why}"
+
+
+def _kill(process: subprocess.Popen[bytes], ours: Connection, parent: int) -> None:
+    if parent == os.getpid():  # and not a fork of it
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    ours.close()
 
 
 _local = threading.local()
@@ -177,12 +180,13 @@ def call_apart(
     return _local.process.ask(function, *given, seconds=seconds)
 
 
-def _end_with(parent: int) -> None:
-    """Let this process end as soon as its parent has ended, also by SIGKILL, on Linux."""
+def _end_with_parent() -> None:
+    """Let this process end as soon as its parent's thread has ended, also by SIGKILL, on Linux.
+
+    Elsewhere it ends with the call that it answers, by the end of the pipe.
+    """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # the parent ended before the request
-        os._exit(1)
 
 
 def _limit_memory(mib: int) -> None:
@@ -194,13 +198,12 @@ def _limit_memory(mib: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def answer(place: int, parent: int, mib: int, as_bytes: int) -> None:
-    """Answer calls until the pipe closes, or the parent ends (0: somebody else sees to that).
+def answer(place: int, mib: int, as_bytes: int) -> None:
+    """Answer calls until the pipe closes, or the parent ends.
 
     With `as_bytes` answers are bytes; an exception ends the process.
     """
-    if parent:
-        _end_with(parent)
+    _end_with_parent()
     _limit_memory(mib)
     me = os.getpid()
     with Connection(place) as connection, contextlib.suppress(EOFError):

@@ -1,8 +1,9 @@
 """Workers: threads or processes of this machine, or a cluster of Dask or Ray.
 
 A worker takes one batch after the other; those of a cluster come and go, and may all be gone. Both
-schedulers reassign the batches of dead workers. A cluster opens once per process and closes when it
-ends; without an address, it consists of workers on this machine that accept only local connections.
+schedulers reassign a batch whose worker dies, three times by default. A cluster opens once per
+process and closes when it ends; without an address, it consists of workers on this machine that
+accept only local connections.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ from omtl.util.errors import UserError
 
 LOOPBACK = "127.0.0.1"
 """The address on which our own clusters listen."""
-
-RETRIES = 3
-"""Number of times a cluster reassigns a batch whose worker has died."""
 
 BACKLOG = 64
 """Minimum number of batches given to a cluster, for the workers that join later."""
@@ -147,10 +145,8 @@ class Dask(Cluster):
 
     def __init__(self, address: str, jobs: int) -> None:
         super().__init__(address, jobs)
-        import dask
         from distributed import Client, LocalCluster
 
-        dask.config.set({"distributed.scheduler.allowed-failures": RETRIES})
         for name in logging.root.manager.loggerDict:  # errors are reported in our own words
             if name.partition(".")[0] in ("distributed", "tornado"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -242,7 +238,7 @@ class Ray(Cluster):
 
     def submit(self, task: Task) -> Future[Any]:
         """Let a worker call it."""
-        return self._ray.remote(max_retries=RETRIES)(call).remote(task).future()
+        return self._ray.remote(call).remote(task).future()
 
 
 def knock(address: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +17,8 @@ import pytest
 from environments import environment, python, started
 from miniature import small
 
-from omtl.compute import engine
+from omtl.compute import engine, own_process
+from omtl.compute.own_process import call_apart
 from omtl.compute.store import Store, packed
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import AlgorithmSpec, ParallelSpec
@@ -161,32 +164,68 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.slow
+def wait_for_end(processes: list[psutil.Process], seconds: float) -> None:
+    """Wait until processes have ended; kill those that have not, and fail."""
+    until = time.monotonic() + seconds
+    while (left := list(filter(is_alive, processes))) and time.monotonic() < until:
+        time.sleep(0.1)
+    for one in left:
+        one.kill()
+    assert left == []
+
+
+BUSY = """
+import sys, time
+from omtl.compute.own_process import Apart
+apart = Apart(None)
+apart.ask(len, "")
+print(apart._process.pid, flush=True)
+apart.ask(time.sleep, 600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends with its call")
+def test_a_busy_worker_ends_when_the_run_is_killed() -> None:
+    """Also if it would not end by itself."""
+    run = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    worker = psutil.Process(int(run.stdout.readline()))
+    time.sleep(0.2)
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    wait_for_end([worker], 10)
+
+
+@pytest.mark.deep
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "parallel",
-    [
-        "parallel=processes",
-        pytest.param("parallel=dask", marks=pytest.mark.deep),
-        pytest.param("parallel=ray", marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.parametrize("parallel", ["dask", "ray"])
 def test_workers_end_when_the_run_is_killed(parallel: str, tmp_path: Path) -> None:
     """SIGKILL of the process that was started leaves none of those that it started.
 
     Ray's agents (2.60) take a minute: they first try to tell the head, which has been killed too.
     """
-    run = started(tmp_path, "parallel.jobs=2", parallel, units=1)
+    run = started(tmp_path, "parallel.jobs=2", f"parallel={parallel}", units=1)
     children = list(filter(is_alive, psutil.Process(run.pid).children(recursive=True)))
     run.kill()
     run.wait()
     assert len(children) >= 2
-    until = time.monotonic() + 120
-    while (left := list(filter(is_alive, children))) and time.monotonic() < until:
-        time.sleep(0.1)
-    for one in left:
-        one.kill()
-    assert left == []
+    wait_for_end(children, 120)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_worker_ends_with_its_thread() -> None:
+    """And not only with the program."""
+    found: list[psutil.Process] = []
+
+    def ask() -> None:
+        assert call_apart(len, "abc") == 3
+        found.append(psutil.Process(own_process._local.process._process.pid))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert not is_alive(found[0])
 
 
 WITHOUT_POSIX = """

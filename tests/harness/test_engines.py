@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from environments import python, started
@@ -145,9 +146,9 @@ def test_a_cluster_that_does_not_answer_is_reported(name: str, store: Store) -> 
         engine.run_units(small("pm").repeats(0, 1), store, how, quiet=True)
 
 
-def batches(units: list[Unit], workers: int = 1) -> Batches:
-    """Return the batches of units, all of which are wanted."""
-    return Batches(units, workers, lambda batch: batch)
+def batches(units: list[Unit], count: int = 1) -> Batches:
+    """Return the batches of units, all of which are wanted, for so many workers."""
+    return Batches(units, Mock(count=count), lambda batch: batch)
 
 
 def test_the_first_of_each_kind_come_early_and_alone() -> None:
@@ -177,7 +178,7 @@ def test_short_units_are_handed_out_together_but_not_the_last() -> None:
     """And long ones never."""
     units = small("pm").repeats(0, 4000)
     for seconds, most in ((BATCH_SECONDS / 9.5, 10), (1e-9, MOST), (1.0, 1)):
-        queue = batches(units, workers=2)
+        queue = batches(units, count=2)
         [first] = next(queue)
         queue.note(first, 9.0)  # with compiling
         queue.note(first, seconds)
