@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import omtl.commands
 from omtl.commands._options import flag
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose, did_you_mean
 from omtl.util.signals import ended
 from omtl.util.status import DONE, WRONG_USE
 from omtl.util.user_errors import debug
@@ -82,8 +82,6 @@ class Parser(argparse.ArgumentParser):
         """Report a wrong choice like wrong names elsewhere, in every version of Python."""
         if action.choices is None or value in action.choices:
             return
-        from omtl.experiment.schema import choose
-
         try:
             choose(str(action.metavar or action.dest).lower(), str(value), list(action.choices))
         except UserError as fault:
@@ -186,8 +184,6 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the options of a command line; if it is wrong, exit with a message."""
     options, rest = parser().parse_known_args(arguments)
     if rest and (not hasattr(options, "overrides") or any(w.startswith("-") for w in rest)):
-        from omtl.experiment.schema import did_you_mean
-
         flags = re.findall(r"--[\w-]+", options.parser.format_usage())
         hint = did_you_mean(rest[0].partition("=")[0], flags)
         options.parser.error(f"unknown arguments: {shlex.join(rest)}{hint}")

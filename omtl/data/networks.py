@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 
 def full(n_nodes: int) -> np.ndarray:
@@ -127,7 +127,7 @@ def mixing_matrix(
             "or give network.edges"
         )
     near = TOPOLOGIES[topology](n_nodes) if edges is None else adjacency(n_nodes, edges)
-    check_known("network.weights", weights, WEIGHTS)
+    choose("network.weights", weights, WEIGHTS)
     return uniform_weights(near, include_self) if weights == "uniform" else metropolis_weights(near)
 
 

@@ -12,7 +12,7 @@ from omtl.data.rows import rows_of, square_norms
 from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Stream, Tasks
 from omtl.data.validation import sound_tasks
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 SPARSE_BELOW = 0.25
 """Rows with a smaller share of nonzeros than this are stored sparse."""
@@ -64,7 +64,7 @@ def prepare(tasks: Tasks, normalise: str = "none", bias: bool = False) -> Tasks:
     UserError
         If the normalisation is not known or needs too much memory, or the tasks are malformed.
     """
-    check_known("dataset.normalise", normalise, NORMALISATIONS)
+    choose("dataset.normalise", normalise, NORMALISATIONS)
     tasks = sound_tasks(tasks)
     if bias:
         tasks = with_bias(tasks)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from omtl.util.errors import check_known
+from omtl.util.errors import choose
 
 
 class RunningScale:
@@ -103,5 +103,5 @@ SCALES: dict[str, type[RunningScale]] = {"standard": StandardScale, "minmax": Mi
 
 def new_scale(kind: str) -> RunningScale:
     """Return the statistics of no example; raise UserError if the kind is unknown."""
-    check_known("kind", kind, SCALES)
+    choose("kind", kind, SCALES)
     return SCALES[kind]()

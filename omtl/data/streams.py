@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 BLOCK = 1 << 20
 """How many numbers to convert at a time for hashing."""
@@ -157,7 +157,7 @@ def shuffled(
     UserError
         If `run_out` is neither.
     """
-    check_known("protocol.run_out", run_out, RUN_OUT)
+    choose("protocol.run_out", run_out, RUN_OUT)
     orders = [shuffle.permutation(order) for order in in_given_order(tasks)]
     n_rounds = max(order.size for order in orders)
     again = run_out == "again"

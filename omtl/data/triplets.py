@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 BLOCK = 256
 """Number of triplets that are drawn and processed together."""
@@ -151,7 +151,7 @@ class Sampler:
         UserError
             If the order is unknown, or there would be no triplets.
         """
-        check_known("protocol.order", order, ORDERS)
+        choose("protocol.order", order, ORDERS)
         counts = np.rint(per_example * self.n_examples).astype(np.int64)
         if counts.min() < 1:
             raise UserError(f"protocol.triplets={per_example} must give each task one at least")

@@ -27,7 +27,6 @@ from omtl.experiment.schema import (
     POSITIVE,
     as_plain,
     check_names,
-    choose,
     keys_of,
     read_yaml,
     refuse_twice,
@@ -46,7 +45,7 @@ from omtl.experiment.specs import (
     known_settings,
 )
 from omtl.experiment.unit import Experiment
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import providers
 

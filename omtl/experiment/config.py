@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from omtl.experiment.schema import choose, read_yaml
-from omtl.util.errors import UserError
+from omtl.experiment.schema import read_yaml
+from omtl.util.errors import UserError, choose
 from omtl.util.providers import provider_of, providers
 
 

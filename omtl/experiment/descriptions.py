@@ -17,7 +17,6 @@ from omtl.experiment.schema import (
     NOT_NEGATIVE,
     POSITIVE,
     check_names,
-    choose,
     keys_of,
     read_file,
     read_text,
@@ -26,7 +25,7 @@ from omtl.experiment.schema import (
     typed,
 )
 from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 from omtl.util.files import State, file_state
 
 
@@ -424,7 +423,7 @@ def describe(kind: str, name: str) -> TableDescription | FigureDescription:
         If there is none with this id, or a key is wrong.
     """
     known = descriptions(kind)
-    path = known[choose(kind, name, list(known))]
+    path = known[choose(kind, name, known)]
     return read_file(KINDS[kind][1], path, _completed)
 
 
@@ -521,7 +520,7 @@ def published(table: str) -> list[dict[str, str]]:
         If they cannot be read, or are not those of the table, each once.
     """
     known = descriptions("table")
-    path = published_file(table, known[choose("table", table, list(known))])
+    path = published_file(table, known[choose("table", table, known)])
     return _published(path, table, file_state(path))
 
 

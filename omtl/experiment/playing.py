@@ -19,12 +19,12 @@ from omtl.data.preparation import PreparedData, prepare, prepared_data, read_onl
 from omtl.data.rows import square_norms
 from omtl.data.scaling import SCALES
 from omtl.data.streams import Classes, Tasks
-from omtl.experiment.schema import choose, typed
+from omtl.experiment.schema import typed
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
 from omtl.sklearn.parameters import ANY, declared_entries
 from omtl.util.code import code_version, imported
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 from omtl.util.host import host
 from omtl.util.seeds import generator
 

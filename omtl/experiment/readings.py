@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from omtl.experiment.config import options, paper_file
 from omtl.experiment.descriptions import check_places, shown_as
-from omtl.experiment.schema import check_names, choose, read_file
+from omtl.experiment.schema import check_names, read_file
 from omtl.experiment.specs import Spec
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 S = TypeVar("S", bound=Spec)
 
@@ -72,7 +72,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse an option without its support in the paper's text, or a literal one with one."""
-        check_known("literal", self.literal, self.options)
+        choose("literal", self.literal, self.options)
         departures = self.options.keys() - {self.literal}
         for option in sorted(departures | self.support.keys()):
             if option not in departures:
@@ -161,8 +161,8 @@ class Reading(Spec):
         found: dict[str, Any] = {}
         asked = self.asked
         for question, answer in self.answers.items():
-            known = asked[choose(f"question of {self.paper}", question, list(asked))].options
-            found |= known[choose(f"answer to {question!r}", str(answer), list(known))]
+            known = asked[choose(f"question of {self.paper}", question, asked)].options
+            found |= known[choose(f"answer to {question!r}", str(answer), known)]
         return found
 
     def __call__(self, spec: S) -> S:

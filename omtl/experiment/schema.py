@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -27,7 +26,7 @@ from typing import (
 
 import yaml
 
-from omtl.util.errors import UserError, repeated
+from omtl.util.errors import UserError, choose, did_you_mean, repeated
 from omtl.util.files import State, file_state
 
 REST = {"rest": True}
@@ -97,28 +96,6 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             if isinstance(key.value, str):
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
-
-
-def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return a "did you mean" with the closest known name, ignoring case, or nothing.
-
-    The shortest that begins with the name is closest.
-    """
-    by_lower = {one.lower(): one for one in known}
-    longer = sorted((one for one in by_lower if name and one.startswith(name.lower())), key=len)
-    close = longer or get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
-    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
-
-
-def choose(what: str, name: str, known: list[str], meant: str = "") -> str:
-    """Return `name` if it is known; raise a UserError with the known names if it is not.
-
-    It suggests the one that is `meant`, where that is known, or else the closest.
-    """
-    if name in known:
-        return name
-    hint = did_you_mean(meant or name, known)
-    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
 
 
 def check_names(where: str, *named: tuple[str, Iterable[str], Iterable[str]]) -> None:
@@ -205,7 +182,7 @@ def typed(kind: Any, value: Any, where: str, key: str = "") -> Any:
         return value
     if get_origin(kind) is Literal:
         try:
-            return choose(key, str(value), list(get_args(kind)))
+            return choose(key, str(value), get_args(kind))
         except UserError as fault:
             raise UserError(f"{where}: {fault}") from fault
     parts = get_args(kind) if get_origin(kind) in UNIONS else (kind,)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.util.errors import check_known
+from omtl.util.errors import choose
 
 QUERIES_AT_ONCE = 1024
 """Number of rows of similarities ranked together, which limits the memory."""
@@ -62,7 +62,7 @@ def quality(
     UserError
         If the normaliser is unknown.
     """
-    check_known("protocol.normaliser", normaliser, NORMALISERS)
+    choose("protocol.normaliser", normaliser, NORMALISERS)
     n = label.size
     of_class = dict(zip(*np.unique(label, return_counts=True), strict=True))
     ranks = np.arange(1, n_ranks + 1)

@@ -11,7 +11,7 @@ import numpy as np
 from omtl.kernel.grids import play_points
 from omtl.kernel.play import ZERO_SCORES, play
 from omtl.protocols.setting import Setting, by_learner, counts_of
-from omtl.util.errors import check_known
+from omtl.util.errors import choose
 
 NEEDS = ("score", "update")
 """Methods that a learner must have."""
@@ -69,7 +69,7 @@ def zero_score(setting: Setting) -> float:
         If the protocol's value is unknown.
     """
     asked = setting.protocol.get("zero_score", "mistake")
-    check_known("protocol.zero_score", asked, ZERO_SCORES)
+    choose("protocol.zero_score", asked, ZERO_SCORES)
     return ZERO_SCORES[asked]
 
 

@@ -19,7 +19,7 @@ from omtl.kernel.play import play
 from omtl.kernel.rules import Example, Shape, is_compiled, score
 from omtl.protocols.setting import Setting, by_learner, found_in, refuse_scaled
 from omtl.protocols.splits import areas, split_and_folds
-from omtl.util.errors import check_known
+from omtl.util.errors import choose
 
 
 def score_slowly(
@@ -109,7 +109,7 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
     both = replace(source, tasks=tasks, square_norm=square_norm, is_reduced=False)
     if source.is_reduced:  # the weights of other features would stay zero
         both = renumbered(both, n)
-    check_known("protocol.stream", setting.protocol["stream"], STREAMS)
+    choose("protocol.stream", setting.protocol["stream"], STREAMS)
     stream = STREAMS[setting.protocol["stream"]](some, setting.rng("shuffle", part=number))
     order = np.concatenate([stream.example, n + np.arange(held_out.size)])
     n = stream.example.size
@@ -145,7 +145,7 @@ def split_parts(setting: Setting) -> list[HeldOutPart]:
     """
     protocol = setting.protocol
     for key in ("test_by", "validate_by"):
-        check_known(f"protocol.{key}", protocol[key], MEASURES)
+        choose(f"protocol.{key}", protocol[key], MEASURES)
     pairs = split_and_folds(setting.tasks, protocol, setting.rng)
     return [part_of(setting, number, *pair) for number, pair in enumerate(pairs)]
 

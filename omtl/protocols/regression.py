@@ -18,7 +18,7 @@ from omtl.kernel.losses import ABSOLUTE, SQUARE
 from omtl.kernel.rules import Example, Play, score
 from omtl.protocols.heldout import HeldOutPart, part_of
 from omtl.protocols.setting import Setting, by_learner, counts_of
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 NEEDS = ("score", "update", "with_loss")
 """Methods that a learner must have; ``with_loss(loss)`` returns the same learner with a loss from
@@ -147,7 +147,7 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
         If the protocol does not fit the data, or its loss is not known.
     """
     protocol = setting.protocol
-    check_known("protocol.loss", protocol["loss"], LOSSES)
+    choose("protocol.loss", protocol["loss"], LOSSES)
     part, loss = regression_part(setting), LOSSES[protocol["loss"]]
     found = [measure_errors(learner.with_loss(loss), part) for learner in learners]
     tasks_met = part.examples.task[part.stream.example]

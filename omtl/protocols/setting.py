@@ -18,7 +18,7 @@ from omtl.data.preparation import PreparedData, in_order
 from omtl.data.rows import SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape, findings
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 JOIN = ("together", "late")
 """When tasks in given order begin: all in the first round, or so late that all end in the last."""
@@ -94,7 +94,7 @@ class Setting:
             "lifelong": lambda: streams.lifelong(self.tasks, self.rng("shuffle")),
         }
         kind = "given_order" if "join" in self.protocol else self.protocol["stream"]
-        check_known("protocol.stream", kind, makers)
+        choose("protocol.stream", kind, makers)
         n_checkpoints = None if kind == "lifelong" else self.protocol["checkpoints"]
         share = self.protocol.get("share", 1.0)
         return streams.first_part(makers[kind](), share, n_checkpoints)
@@ -110,7 +110,7 @@ class Setting:
 
     def _in_given_order(self) -> Stream:
         join = self.protocol["join"]
-        check_known("protocol.join", join, JOIN)
+        choose("protocol.join", join, JOIN)
         made = self.in_rounds(streams.in_given_order(self.tasks))
         return streams.backwards(made) if join == "late" else made
 

@@ -24,7 +24,7 @@ from omtl.learners.similarity import SimilarityLearner
 from omtl.measures.ranking import Quality, quality
 from omtl.protocols.setting import Setting, by_learner, refuse_scaled
 from omtl.protocols.splits import folds
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 NEEDS = ("policy or metrics",)
 """Methods of which a learner must have one: it learns online, or all at once."""
@@ -142,7 +142,7 @@ def batch(learner: Any, examples: Classes, rows: np.ndarray, setting: Setting) -
     setting : Setting
     """
     kind = setting.protocol["metric_ranks_by"]
-    check_known("protocol.metric_ranks_by", kind, ("product", "distance"))
+    choose("protocol.metric_ranks_by", kind, ("product", "distance"))
     X = examples.X[rows]
     X = X.toarray() if isinstance(X, sparse.csr_array) else X
     started = time.thread_time()
@@ -185,7 +185,7 @@ def fold_parts(setting: Setting) -> FoldParts:
     """
     options = setting.protocol
     n_folds, kind = options["folds"], options["validation"]
-    check_known("protocol.validation", kind, ("within", "apart"))
+    choose("protocol.validation", kind, ("within", "apart"))
     if n_folds < 3:
         raise UserError(f"protocol.folds={n_folds} must be 3 at least: to learn, validate and test")
     rows = np.arange(setting.tasks.task.size)
@@ -218,7 +218,7 @@ def as_seen(setting: Setting, pooled: bool) -> Classes:
     if not pooled:
         return tasks
     kind, label = setting.protocol["pooled_classes"], tasks.label
-    check_known("protocol.pooled_classes", kind, ("shared", "apart"))
+    choose("protocol.pooled_classes", kind, ("shared", "apart"))
     if kind == "apart":
         label = label + tasks.task * (label.max() + 1)
     return Classes(tasks.X, label, np.zeros_like(tasks.task), ("all",))

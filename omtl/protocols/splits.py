@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from omtl.data.streams import Tasks, in_given_order
-from omtl.util.errors import UserError, check_known
+from omtl.util.errors import UserError, choose
 
 SAMPLINGS = ("plain", "stratified", "balanced")
 """The ways to draw training examples."""
@@ -61,7 +61,7 @@ def split(
     UserError
         If a task has too few examples to leave any for the test, or the sampling is not known.
     """
-    check_known("protocol.sampling", sampling, SAMPLINGS)
+    choose("protocol.sampling", sampling, SAMPLINGS)
     train, test = [], []
     for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
         if own.size <= n_train:

@@ -17,13 +17,13 @@ import pandas as pd
 
 from omtl.experiment.descriptions import Row, TableDescription, describe, published
 from omtl.experiment.readings import Reading
-from omtl.experiment.schema import check_names, did_you_mean
+from omtl.experiment.schema import check_names
 from omtl.experiment.specs import SearchSpec, SelectionSpec
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
 from omtl.tables.request import Request
 from omtl.tables.verdict import OURS, QUANTITIES, TIMING
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, did_you_mean
 
 PLACE = ["dataset", "algorithm", "task", "metric"]
 """The columns that name a cell within its table."""

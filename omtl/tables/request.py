@@ -14,11 +14,11 @@ from omtl.experiment.descriptions import (
     known_readings,
 )
 from omtl.experiment.readings import CLOSEST, Reading, by_reading, by_rule
-from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, choose, refuse_unfit
+from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.experiment.selection import NO_HINDSIGHT, is_without_hindsight, plays_a_path
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -32,17 +32,32 @@ def repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def check_known(name: str, value: object, known: Collection[str]) -> None:
-    """Raise a UserError unless an option has one of the known values.
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a "did you mean" with the closest known name, ignoring case, or nothing.
+
+    The shortest that begins with the name is closest.
+    """
+    from difflib import get_close_matches  # right names do without
+
+    by_lower = {one.lower(): one for one in known}
+    longer = sorted((one for one in by_lower if name and one.startswith(name.lower())), key=len)
+    close = longer or get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
+def choose(what: str, name: str, known: Collection[str], meant: str = "") -> str:
+    """Return `name` if it is known; raise a UserError with the known names if it is not.
 
     Parameters
     ----------
+    what : str
+        What is named, for the message: ``algorithm``, ``protocol.loss``.
     name : str
-        The option, such as ``protocol.loss``, for the message.
-    value : object
-        Its value.
     known : collection of str
-        The possible values.
+    meant : str
+        The name to suggest if it is known; by default the closest.
     """
-    if value not in known:
-        raise UserError(f"{name}={value!r} is not known; choose from {', '.join(known)}")
+    if name in known:
+        return name
+    hint = did_you_mean(meant or str(name), known)
+    raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")

@@ -14,10 +14,9 @@ from importlib import import_module
 from typing import NamedTuple
 
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.schema import choose
 from omtl.figures.panels.axes import Axes, PlayedLine, axis_label
 from omtl.measures.metrics import METRICS
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 
 
 class PanelKind(NamedTuple):
