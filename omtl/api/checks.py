@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class Checks(DisplayedResult):
         frame = self.frame[["result", "demands", "why"]]
         plain = view_of(frame.fillna(""), self.rows[0]["learner"])
         colours = [COLOURS.get(row["result"], "") for row in self.rows]
-        return View(plain.heads, plain.rows, plain.title, colours=colours)
+        return replace(plain, colours=colours)
 
 
 def findings_of(learner: Any) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,7 @@ from omtl.api.given import (
     tell_of_networks,
     told_apart,
 )
-from omtl.api.plots import draw_curves
+from omtl.api.plots import CURVES, draw_lines
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import (
@@ -88,7 +88,7 @@ class Comparison(DisplayedResult):
     @property
     def frame(self) -> pd.DataFrame:
         """A row for each algorithm on each data set: mean, interval, difference, p, outcome."""
-        order = pd.MultiIndex.from_product([self.rows["dataset"].unique(), self._best_first])
+        order = pd.MultiIndex.from_product([self.rows["dataset"].unique(), self._standing.index])
         ordered = self.rows.set_index(["dataset", "algorithm"], drop=False).loc[order]
         return ordered[["dataset", *COLUMNS]].replace("", None).reset_index(drop=True)
 
@@ -122,12 +122,10 @@ class Comparison(DisplayedResult):
         """Average ranks over the data sets, the best first; empty if they cannot be ranked."""
         if self._ranking is None:
             return pd.DataFrame()
-        ranks = self._ranking.ranks
-        about = self.rows.drop_duplicates("algorithm").set_index("algorithm")
-        counts = self._outcomes.astype("Int64").mask(about["is_mine"].astype(bool))
-        average = pd.Series(self._ranking.average, name="average_rank").rename_axis("algorithm")
-        joined = average.to_frame().join([about[["label"]], ranks.T, counts]).reset_index()
-        return joined[["algorithm", "label", "average_rank", *ranks.index, *counts]]
+        standing = self._standing.dropna(subset="average_rank")
+        counts = standing[[*WORDS.values()]].astype("Int64").mask(standing["is_mine"])
+        ranked = standing[["label", "average_rank"]].join([self._ranking.ranks.T, counts])
+        return ranked.reset_index()
 
     @property
     def config(self) -> ComposedRun:
@@ -146,35 +144,32 @@ class Comparison(DisplayedResult):
         means = means.reindex(self.rows["dataset"].unique())[[*self.rows["algorithm"].unique()]]
         return ranking_of(METRICS[self.mine.metric], means)
 
-    @property
-    def _average_ranks(self) -> dict[str, float]:
-        return {} if self._ranking is None else self._ranking.average
+    @cached_property
+    def _standing(self) -> pd.DataFrame:
+        """A row for each algorithm, the best average rank first, those without one last.
 
-    @property
-    def _best_first(self) -> list[str]:
-        """The algorithms, the best average rank first, those without one last."""
-        average = self._average_ranks
-        return sorted(self.rows["algorithm"].unique(), key=lambda name: average.get(name, np.inf))
-
-    @property
-    def _outcomes(self) -> pd.DataFrame:
-        """On how many data sets the learner wins, ties and loses beside each algorithm."""
+        Beside the ``average_rank``, it has on how many data sets the learner that was asked for
+        wins, ties and loses.
+        """
+        about = self.rows.drop_duplicates("algorithm").set_index("algorithm")
+        average = pd.Series({} if self._ranking is None else self._ranking.average, dtype=float)
         counts = pd.crosstab(self.rows["algorithm"], self.rows["outcome"])
-        words, names = list(WORDS.values()), self.rows["algorithm"].unique()
-        return counts.reindex(index=names, columns=words, fill_value=0)
+        standing = about[["label", "is_mine"]].assign(average_rank=average)
+        standing = standing.join(counts.reindex(columns=[*WORDS.values()], fill_value=0))
+        return standing.sort_values("average_rank", kind="stable")
 
     @property
     def _panels(self) -> list[ShownPanel]:
         """A panel of learning curves for each data set that has some."""
         mine = self.mine.algorithm
-        named = [mine, *[name for name in self._best_first if name != mine][: DRAWN - 1]]
+        named = [mine, *self._standing.index.drop(mine)[: DRAWN - 1]]
         panels: list[ShownPanel] = []
         for dataset, found in self.rows.groupby("dataset", sort=False):
             drawn = each_cell(found.set_index("algorithm").loc[named[::-1]])
             lines = tuple(axes.line_of(r.label, r.seen, r.curves) for r in drawn if r.curves.size)
             if lines:
-                of_panel = axes.Axes("examples", lines, "cumulative error rate (%)")
-                panels.append(ShownPanel(panel_letters(len(panels)), str(dataset), (of_panel,)))
+                letters = panel_letters(len(panels))
+                panels.append(ShownPanel(letters, str(dataset), (replace(CURVES, lines=lines),)))
         return panels
 
     def _side_by_side(self, text_of_cell: Callable[[Any], str]) -> list[list[str]]:
@@ -183,25 +178,23 @@ class Comparison(DisplayedResult):
         The first line is of the heads; each other one is of an algorithm, the best average rank
         first.
         """
-        average, counts = self._average_ranks, self._outcomes
-        ranked = ["rank"] if average else []
+        is_ranked = self._ranking is not None
+        ranked = ["rank"] if is_ranked else []
         lines = [["", *self.rows["dataset"].unique(), *ranked, "win/tie/loss"]]
-        for name in self._best_first:
-            own = self.rows[self.rows["algorithm"] == name]
-            win, tie, loss, _ = counts.loc[name]
-            if average:
-                ranked = [f"{average[name]:.1f}" if name in average else "--"]
-            outcomes = "" if own["is_mine"].any() else f"{win}/{tie}/{loss}"
-            cells = [text_of_cell(row) for row in each_cell(own)]
-            lines.append([own["label"].iloc[0], *cells, *ranked, outcomes])
+        for row in each_cell(self._standing):
+            cells = each_cell(self.rows[self.rows["algorithm"] == row.Index])
+            if is_ranked:
+                ranked = ["--" if math.isnan(row.average_rank) else f"{row.average_rank:.1f}"]
+            outcomes = "" if row.is_mine else f"{row.win}/{row.tie}/{row.loss}"
+            lines.append([row.label, *map(text_of_cell, cells), *ranked, outcomes])
         return lines
 
     def plot(self, ax: Axes | None = None, dataset: str | None = None) -> Axes:
         """Draw the learning curves on a data set, by default the first; return the axes."""
         names = [*self.configs]
         name = names[0] if dataset is None else known_name("data set", dataset, names)
-        curves = self.curves
-        ax = draw_curves(curves[curves["dataset"] == name], ax)
+        drawn = {panel.title: panel.axes[0] for panel in self._panels}
+        ax = draw_lines(drawn.get(name, CURVES), ax)
         ax.set_title(name)
         return ax
 
@@ -294,33 +287,31 @@ class Comparison(DisplayedResult):
             lines,
             f"{_metric_head(mine.metric)}: {heading_of(self.config)}",
             right=heads[1:],
-            colours=["bold" if n == mine.algorithm else "" for n in self._best_first],
+            colours=["bold" if is_mine else "" for is_mine in self._standing["is_mine"]],
             notes=[*lacking, outcomes, *warnings],
         )
 
     def as_json(self) -> Any:
         """Return everything as plain values; of one data set alone, without a list."""
-        found = [
-            self._about(rows, self.configs[str(dataset)])
-            | {"rows": [_plain(row) for row in each_cell(rows)]}
-            for dataset, rows in self.rows.groupby("dataset", sort=False)
-        ]
+        metric, found = METRICS[self.mine.metric], []
+        for dataset, rows in self.rows.groupby("dataset", sort=False):
+            config = self.configs[str(dataset)]
+            plain = rows[[*COLUMNS]].replace("", None)
+            plain = plain.assign(values=rows["values"].map(list), params=rows["params"])
+            about = {
+                "version": version("omtl"),
+                **{group: getattr(config, group).name for group in SHARED},
+                "seed": config.seed,
+                "repeats": config.repeats,
+                "metric": metric.name,
+                "unit": metric.unit,
+                "lower_is_better": metric.lower_is_better,
+                "learner": self.mine.algorithm,
+                "notes": comparison_notes(rows),
+                "rows": plain.to_dict("records"),
+            }
+            found.append(about)
         return found if len(found) > 1 else found[0]
-
-    def _about(self, rows: pd.DataFrame, config: ComposedRun) -> dict[str, Any]:
-        """Return what all rows of a data set share."""
-        metric = METRICS[self.mine.metric]
-        return {
-            "version": version("omtl"),
-            **{group: getattr(config, group).name for group in SHARED},
-            "seed": config.seed,
-            "repeats": config.repeats,
-            "metric": metric.name,
-            "unit": metric.unit,
-            "lower_is_better": metric.lower_is_better,
-            "learner": self.mine.algorithm,
-            "notes": comparison_notes(rows),
-        }
 
 
 def panel_letters(number: int) -> str:
@@ -451,25 +442,3 @@ def _interval(low: float, high: float) -> str:
     if not math.isfinite(high - low):  # a single repeat
         return "none"
     return f"[{low:.4g}, {high:.4g}]"
-
-
-def _plain(row: Any) -> Mapping[str, Any]:
-    """Return a row as plain values; all have the same keys, with null for missing values."""
-
-    def finite(low: float, high: float) -> list[float] | None:
-        return [low, high] if math.isfinite(high - low) else None
-
-    is_compared = bool(row.significance)
-    return {
-        "algorithm": row.algorithm,
-        "label": row.label,
-        "values": row.values.tolist(),
-        "mean": row.mean,
-        "interval": finite(row.low, row.high),
-        "params": row.params,
-        "difference": row.difference if is_compared else None,
-        "difference_interval": finite(row.difference_low, row.difference_high),
-        "p_holm": row.p_holm,
-        "outcome": row.significance or None,
-        "why": row.why or None,
-    }

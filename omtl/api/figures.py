@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from omtl.api.plots import draw_lines
 from omtl.api.tables import check_files
 from omtl.evidence.claims import claim_outcomes, in_sentences
 from omtl.experiment.descriptions import descriptions, known_name
@@ -69,9 +70,6 @@ class Figure(DisplayedResult, MeasuredFigure):
         panel : str, optional
             The panel's label, such as ``"a"``; by default the first with lines.
         """
-        from omtl.api.plots import axes_for
-        from omtl.figures.drawing import draw_axes, styles_of
-
         drawn = [one for one in self.panels if one.axes]
         if ax is None and panel is None:
             from matplotlib import style
@@ -82,10 +80,7 @@ class Figure(DisplayedResult, MeasuredFigure):
             raise UserError(f"{self.id} has no lines to draw")
         label = known_name("panel", panel or drawn[0].label, [one.label for one in drawn])
         chosen = next(one for one in drawn if one.label == label)
-        ax = axes_for(ax)
-        draw_axes(chosen.axes[0], ax, styles_of([chosen]))
-        ax.set_ylabel(chosen.axes[0].y_label)
-        return ax
+        return draw_lines(chosen.axes[0], ax)
 
     def draw(self) -> Any:
         """Return it drawn, as a figure of matplotlib."""

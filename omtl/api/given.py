@@ -129,7 +129,13 @@ def composed_run(
             )
     run = replace(composed(list(map(with_known_name, words))), **objects)
     run = replace(run, dataset=run.dataset.patched(changed))
-    return run if grid is None else replace(run, algorithm=searched(run.algorithm, grid))
+    if grid is None:
+        return run
+    values = {
+        name: list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one
+        for name, one in grid.items()
+    }
+    return replace(run, algorithm=run.algorithm.with_values(values))
 
 
 def tell_of_networks(
@@ -183,15 +189,6 @@ def with_known_name(word: str) -> str:
     return f"{group}{equals}{','.join(names)}"
 
 
-def searched(algorithm: AlgorithmSpec, grid: Grid) -> AlgorithmSpec:
-    """Return an algorithm that chooses hyper-parameters from a grid."""
-    values = {
-        name: list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
-        for name, given in grid.items()
-    }
-    return algorithm.with_values(values)
-
-
 def algorithm_of(given: Any) -> AlgorithmSpec:
     """Return the specification of an algorithm.
 
@@ -219,26 +216,23 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         values = {name: value for name, value in values.items() if name in kind._fields}
     elif any(hasattr(kind, method) for method in ONLINE):
         target = f"{kind.__module__}.{kind.__name__}"
-        return _of_path(FOREIGN, named(kind.__name__, values), {TARGET: target, **values}, given)
+        label, values = named(kind.__name__, values), {TARGET: target, **values}
+        return AlgorithmSpec(
+            name=label, label=label, learner=FOREIGN, networked=False, fixed=values, grid={}
+        )
     elif not all(hasattr(kind, method) for method in ("score", "update")):
         raise UserError(
             f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit, "
             "nor learn_one; see docs/own_learner.md"
         )
-    label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, changed)
-    return _of_path(path_of(kind), label, values, given)
-
-
-def named(name: str, values: Mapping[str, Any]) -> str:
-    """Return the name of a class with hyper-parameters, as it is written in Python."""
-    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
-
-
-def _of_path(path: str, label: str, values: dict[str, Any], given: Any) -> AlgorithmSpec:
-    """Return the specification of the class at a path: its config's, or a new one."""
-    known = None if path == FOREIGN else config_of(path)
+    has_file = module_file(kind.__module__) is not None
+    path = f"{kind.__module__}.{kind.__name__}" if has_file else written_class(kind)
+    every = (AlgorithmSpec.named(name) for name in options("algorithm"))
+    configs = [spec for spec in every if spec.learner == path]
+    known = min(configs, key=lambda spec: len(spec.name), default=None)
     if known is not None and inspect.isclass(given):
         return known
+    label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, changed)
     return AlgorithmSpec(
         name=label,
         label=label,
@@ -248,6 +242,11 @@ def _of_path(path: str, label: str, values: dict[str, Any], given: Any) -> Algor
         fixed=values,
         grid={},
     )
+
+
+def named(name: str, values: Mapping[str, Any]) -> str:
+    """Return the name of a class with hyper-parameters, as it is written in Python."""
+    return f"{name}({', '.join(f'{key}={value}' for key, value in values.items())})"
 
 
 def hyper_parameters_of(given: Any) -> dict[str, Any]:
@@ -267,43 +266,8 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
     )
 
 
-def path_of(kind: type) -> str:
-    """Return the dotted path of a learner; one that no importable file has is written to one."""
-    module = kind.__module__
-    if module_file(module) is not None:
-        return f"{module}.{kind.__name__}"
-    return written_class(kind)
-
-
-def config_of(path: str) -> AlgorithmSpec | None:
-    """Return the config of the learner at a path, the one with the shortest name, or None."""
-    every = (AlgorithmSpec.named(name) for name in options("algorithm"))
-    found = [spec for spec in every if spec.learner == path]
-    return min(found, key=lambda spec: len(spec.name), default=None)
-
-
-def data_set_of(given: Any) -> DataSet:
-    """Return a data set: itself, one by name, or that of a frame.
-
-    Raises
-    ------
-    UserError
-        If it is none of these.
-    """
-    if isinstance(given, DataSet):
-        return given
-    if isinstance(given, pd.DataFrame):
-        return datasets.from_frame(given)
-    if isinstance(given, str):
-        return datasets.load(given)
-    raise UserError(
-        f"a data set must be a name, a DataFrame or a DataSet, not {type(given).__name__}; "
-        "omtl.datasets.from_arrays makes one of arrays"
-    )
-
-
-def data_sets_of(given: Any) -> list[str | DataSet]:
-    """Return one or several data sets, each a name or a `DataSet`.
+def data_sets_of(given: Any) -> list[str | DataSetSpec]:
+    """Return one or several data sets, each a name or how it is loaded.
 
     Raises
     ------
@@ -313,7 +277,7 @@ def data_sets_of(given: Any) -> list[str | DataSet]:
     several = given if isinstance(given, list | tuple) else [given]
     known = options("dataset")
     found = [
-        known_name("dataset", one, known) if isinstance(one, str) else data_set_of(one)
+        known_name("dataset", one, known) if isinstance(one, str) else spec_of(one)
         for one in several
     ]
     names = [one if isinstance(one, str) else one.name for one in found]
@@ -328,9 +292,22 @@ def data_sets_of(given: Any) -> list[str | DataSet]:
 
 
 def spec_of(given: Any) -> DataSetSpec:
-    """Return how a data set is loaded; one that was made by hand is written to a file first."""
-    data = data_set_of(given)
-    if data.spec is None:
-        data = datasets.from_arrays(*data.arrays, name=data.name)
-    assert data.spec is not None
-    return data.spec
+    """Return how a data set is loaded; one that was made by hand is written to a file first.
+
+    Raises
+    ------
+    UserError
+        If it is neither a data set nor a frame.
+    """
+    if isinstance(given, DataSetSpec):
+        return given
+    if isinstance(given, pd.DataFrame):
+        given = datasets.from_frame(given)
+    elif not isinstance(given, DataSet):
+        raise UserError(
+            f"a data set must be a name, a DataFrame or a DataSet, not {type(given).__name__}; "
+            "omtl.datasets.from_arrays makes one of arrays"
+        )
+    spec = given.spec or datasets.from_arrays(*given.arrays, name=given.name).spec
+    assert spec is not None
+    return spec

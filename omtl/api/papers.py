@@ -110,35 +110,13 @@ def paper(name: str) -> Paper:
     )
 
 
-@dataclass(frozen=True, repr=False)
-class Catalogue(DisplayedResult):
-    """Everything of a kind that can be named, with a line that says what it is."""
-
-    kind: str
-    rows: list[dict[str, str]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row for each: its name, and what it is."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows)
-
-    @property
-    def view(self) -> View:
-        """Each name with what it is."""
-        heads = list(dict.fromkeys(key for row in self.rows for key in row))
-        rows = [[row.get(head, "") for head in heads] for row in self.rows]
-        return View(heads, rows, self.kind, spare=("own",))
-
-
-def catalogue(kind: str) -> Catalogue:
-    """Return everything of a kind: ``"tables"``, ``"algorithms"``, ``"datasets"``, ...
+def catalogue(kind: str) -> list[dict[str, str]]:
+    """Return everything of a kind that can be named, each with what it is, and whose own.
 
     Parameters
     ----------
     kind : str
-        One of `KINDS`.
+        One of `KINDS`: ``"tables"``, ``"algorithms"``, ``"datasets"``, ...
 
     Raises
     ------
@@ -157,7 +135,7 @@ def catalogue(kind: str) -> Catalogue:
         elif (package := extension_of(path)) is not None:
             row["own"] = package
         rows.append(row)
-    return Catalogue(kind, rows)
+    return rows
 
 
 def _line(path: Path, config: Mapping[str, Any]) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from omtl.figures.numbers import ShownPanel
+from omtl.figures.panels.axes import Axes as Lines
 from omtl.figures.pictures import LOOK
 from omtl.tables.verdict import CLOSE, JUDGED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+CURVES = Lines("examples", (), "cumulative error rate (%)")
+"""Axes for learning curves."""
 
 INK = {
     "green": "#009e73",
@@ -32,29 +37,23 @@ def axes_for(ax: Axes | None) -> Axes:
         return plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
 
 
-def draw_curves(curves: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw learning curves with a band of one standard deviation; return the axes.
+def draw_lines(part: Lines, ax: Axes | None) -> Axes:
+    """Draw lines with their bands, as a figure's panel has them, and a legend; return the axes.
 
     Parameters
     ----------
-    curves : DataFrame
-        Columns ``label``, which differs between curves, ``examples``, ``mean``, ``std``.
+    part : Axes
+        The lines and their labels.
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """
-    from omtl.figures.colours import colours_of
-    from omtl.figures.drawing import MARKERS, style_of
+    from omtl.figures.drawing import draw_axes, styles_of
 
     ax = axes_for(ax)
-    labels = list(dict.fromkeys(curves["label"]))
-    styles: dict[Any, Any] = {name: style_of(n) for name, n in colours_of(labels).items()}
-    for label, rows in curves.groupby("label", sort=False):
-        x, mean, std = (rows[name].to_numpy(float) for name in ("examples", "mean", "std"))
-        style = styles[label]
-        ax.plot(x, mean, label=str(label), markevery=max(1, x.size // MARKERS), **style)
-        ax.fill_between(x, mean - std, mean + std, color=style["color"], alpha=0.18, linewidth=0)
-    ax.set(xlabel="examples", ylabel="cumulative error rate (%)")
-    if labels:
+    styles = styles_of([ShownPanel("", "", (part,))])
+    draw_axes(part, ax, {label: style | {"label": label} for label, style in styles.items()})
+    ax.set_ylabel(part.y_label)
+    if part.lines:
         ax.legend()
     return ax
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from omtl.api.given import (
@@ -18,10 +19,11 @@ from omtl.api.given import (
     tell_of_networks,
     told_apart,
 )
-from omtl.api.plots import draw_curves
+from omtl.api.plots import CURVES, draw_lines
 from omtl.evidence.compared_learners import labels_apart
 from omtl.experiment.composition import each_swept, overrides_in
 from omtl.experiment.specs import network_label
+from omtl.figures.panels.axes import Curve
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util.errors import UserError
@@ -72,10 +74,13 @@ class Runs(DisplayedResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the learning curves, those that share a label with their runs; return the axes."""
-        curves = self.curves
-        runs = curves.drop_duplicates("run").set_index("run")["label"]
-        apart = dict(zip(runs.index, labels_apart([*runs], [*runs.index]), strict=True))
-        return draw_curves(curves.assign(label=curves["run"].map(apart)), ax)
+        drawn = {name: one["curves"] for name, one in self.records.items() if one.get("curves")}
+        labels = labels_apart([run_label(self.records[name]) for name in drawn], [*drawn])
+        lines = tuple(
+            Curve(label, np.array(one["examples"]), np.array(one["mean"]), np.array(one["std"]), 0)
+            for label, one in zip(labels, drawn.values(), strict=True)
+        )
+        return draw_lines(replace(CURVES, lines=lines), ax)
 
     @property
     def best(self) -> str:

@@ -26,10 +26,13 @@ def run(kind: str | None, as_json: bool) -> None:
         Whether to print JSON.
     """
     from omtl.api.papers import KINDS, catalogue
+    from omtl.util.views import View
 
-    found = [catalogue(one) for one in ([kind] if kind else KINDS)]
+    found = {one: catalogue(one) for one in ([kind] if kind else KINDS)}
     if as_json:
-        print_json({each.kind: each.rows for each in found})
+        print_json(found)
         return
-    for each in found:
-        each.show()
+    for name, rows in found.items():
+        heads = list(dict.fromkeys(key for row in rows for key in row))
+        texts = [[row.get(head, "") for head in heads] for row in rows]
+        View(heads, texts, name, spare=("own",)).show()
