@@ -23,7 +23,7 @@ from data_fetchers import _catalogue
 from data_fetchers.fetch import RemoteFile
 from omtl.commands._main import main
 from omtl.compute.store import Store
-from omtl.util.status import DONE
+from omtl.util.ending import DONE
 
 settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("omtl")

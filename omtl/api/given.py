@@ -15,13 +15,7 @@ import pandas as pd
 from omtl import datasets
 from omtl.api.source import written_class
 from omtl.datasets import DataSet
-from omtl.experiment.composition import (
-    GROUPS,
-    ComposedRun,
-    composed,
-    note_on_networks,
-    overrides_in,
-)
+from omtl.experiment.composition import ComposedRun, composed, note_on_networks, overrides_in
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import as_known, known_name
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
@@ -127,7 +121,7 @@ def composed_run(
                 f"{typed[0]} sets a value of a config, and {group} is given as an object, "
                 f"{spec.name}; make that with the value"
             )
-    run = replace(composed(list(map(with_known_name, words))), **objects)
+    run = replace(composed(words), **objects)
     run = replace(run, dataset=run.dataset.patched(changed))
     if grid is None:
         return run
@@ -179,14 +173,6 @@ def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
         for one in (spec, usual)
     )
     return {f"dataset.*.{key}": one for key, one in found.items() if one != known.get(key)}
-
-
-def with_known_name(word: str) -> str:
-    """Return an override with the known name of its option, whatever its case."""
-    group, equals, name = word.partition("=")
-    known = options(group) if group in GROUPS else []
-    names = (as_known(group, one, known) for one in name.split(","))
-    return f"{group}{equals}{','.join(names)}"
 
 
 def algorithm_of(given: Any) -> AlgorithmSpec:

@@ -8,9 +8,8 @@ A command's module says in the first line of its docstring what the command does
 ``OPTIONS``
     its arguments, if it has any, of which several commands share some (`omtl.commands._options`);
 ``run(...)``
-    which takes their values by name, runs the command, and returns the exit status
-    (`omtl.util.status`), or None for success; the help says of an argument what its section
-    *Parameters* does.
+    which takes their values by name, runs the command, and returns whether it failed, if it can;
+    the help says of an argument what its section *Parameters* does.
 
 A package has the commands below it in files of its own: ``omtl store push``. Modules import nothing
 heavy at the top, so that help appears at once. Commands are thin: what they do is in `omtl.api`,

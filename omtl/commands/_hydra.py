@@ -19,7 +19,6 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from omtl.api.given import with_known_name
 from omtl.api.runs import Runs
 from omtl.commands._options import tell_written
 from omtl.experiment.composition import (
@@ -30,11 +29,10 @@ from omtl.experiment.composition import (
     spelt_out,
 )
 from omtl.reproduction.record import FILE, collect, line, play_run, write_record, write_record_table
+from omtl.util.ending import DONE, ended
 from omtl.util.errors import UserError
 from omtl.util.files import cannot_write
 from omtl.util.paths import CONF, home_folder
-from omtl.util.signals import ended
-from omtl.util.status import DONE, FAILED
 
 LOG = logging.getLogger("omtl")
 
@@ -92,8 +90,8 @@ def _job(config: DictConfig) -> float:
     return float(record["returns"])
 
 
-def run_hydra(arguments: Sequence[str]) -> int:
-    """Run the experiment or sweep that overrides compose; return the exit status.
+def run_hydra(arguments: Sequence[str]) -> bool:
+    """Run the experiment or sweep that overrides compose; return whether a job failed.
 
     Parameters
     ----------
@@ -104,7 +102,7 @@ def run_hydra(arguments: Sequence[str]) -> int:
     SWEEPS.clear()
     given = list(arguments)
     if not {"--shell-completion", "--hydra-help"} & set(given):
-        given = spelt_out(list(map(with_known_name, given)))
+        given = spelt_out(given)
         words = [w for w in given if w.startswith("~") or ("=" in w and not w.startswith("-"))]
         if note := note_on_networks(parsed(words)[0]):
             print(f"omtl: {note}", file=sys.stderr)
@@ -119,11 +117,11 @@ def run_hydra(arguments: Sequence[str]) -> int:
         except UserError:
             if not SWEEPS:
                 raise
-    return _tell_sweep(*SWEEPS[0]) if SWEEPS else DONE
+    return bool(SWEEPS) and _tell_sweep(*SWEEPS[0])
 
 
-def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
-    """Write and print the table of a sweep; return the exit status."""
+def _tell_sweep(folder: Path, before: dict[Path, int]) -> bool:
+    """Write and print the table of a sweep; return whether a job failed."""
     new = _times(folder).items() - before.items()
     mine = {path.parent.relative_to(folder).as_posix() for path, _ in new}
     records = {name: record for name, record in collect(folder).items() if name in mine}
@@ -135,4 +133,4 @@ def _tell_sweep(folder: Path, before: dict[Path, int]) -> int:
     failed = sum("failed" in record for record in records.values())
     if failed:
         print(f"omtl: {failed} of {len(records)} jobs failed", file=sys.stderr)
-    return FAILED if failed else DONE
+    return failed > 0

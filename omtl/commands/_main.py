@@ -17,9 +17,8 @@ from typing import Any, NoReturn
 import omtl.commands
 from omtl.commands._options import flag
 from omtl.util import user_folder
+from omtl.util.ending import DONE, FAILED, WRONG_USE, ended
 from omtl.util.errors import UserError, choose, did_you_mean
-from omtl.util.signals import ended
-from omtl.util.status import DONE, WRONG_USE
 from omtl.util.user_errors import debug
 
 PROGRAM = "omtl"
@@ -195,7 +194,7 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def _planned(run: Callable[..., int | None], given: dict[str, Any]) -> int | None:
+def _planned(run: Callable[..., bool | None], given: dict[str, Any]) -> bool | None:
     """Run a command that only plans; print what it would compute."""
     from omtl.compute.progress import DryRunPlan
     from omtl.util.screen import say
@@ -210,7 +209,7 @@ def _planned(run: Callable[..., int | None], given: dict[str, Any]) -> int | Non
             seconds = seconds_per_unit(table)
         named = table or given.get("figure", "")
         say(f"{named}: {plan.summary(seconds)}".removeprefix(": "))
-        return DONE
+        return False
 
 
 def entry() -> int:
@@ -243,7 +242,8 @@ def main(arguments: Sequence[str] | None = None, exits: bool = False) -> int:
         if is_dry:
             os.environ["OMTL_DRY_RUN"] = "1"
         try:
-            return (_planned(run, given) if is_dry else run(**given)) or DONE
+            failed = _planned(run, given) if is_dry else run(**given)
+            return FAILED if failed else DONE
         except ModuleNotFoundError as fault:
             lacking = str(fault.name)
             if lacking.startswith("omtl"):

@@ -27,7 +27,6 @@ from omtl.commands._options import (
     refuse_ignored,
     tell_written,
 )
-from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
 NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"}
@@ -49,7 +48,7 @@ PLAYED = ("jobs", "parallel", "address", "repeats", "dry_run", "times")
 """Options of what plays learners."""
 
 
-def run(**given: Any) -> int:
+def run(**given: Any) -> bool:
     """Compute missing units and print the ranking; also write the whole board.
 
     Parameters
@@ -86,19 +85,19 @@ def run(**given: Any) -> int:
     if asked.verify is not None:
         sentences, sound = check_submission(asked.verify, asked.seed, asked.cells)
         print("\n".join(sentences))
-        return DONE if sound else FAILED
+        return not sound
     chosen = {name: given[name] for name in ("data", "repeats", "board")}
     chosen["seed"] = asked.seed or 0
     how = {name: given[name] for name in PLAYED[:3]}
     if asked.submit is not None:
         plan = planned_board([asked.submit], **chosen)
         tell_written([submit(plan, parallel_for(**how), asked.to)])
-        return DONE
+        return False
     found = board(asked.learners, published=asked.from_results, **chosen, **how)
     found.show()
     if asked.to is not None or (found.is_kept and not asked.from_results):
         tell_written(found.write(asked.to, asked.times))
-    return FAILED if found.is_broken else DONE
+    return found.is_broken
 
 
 def _refuse_ignored(given: dict[str, Any]) -> None:

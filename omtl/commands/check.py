@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from omtl.commands._options import JSON, option, print_json
-from omtl.util.status import DONE, FAILED
 
 GROUP = "test my method"
 OPTIONS = (option("file", type=Path, metavar="FILE"), JSON)
 
 
-def run(file: Path, as_json: bool) -> int:
+def run(file: Path, as_json: bool) -> bool:
     """Print one line per check of each learner, as it is made; fail if any check fails.
 
     Parameters
@@ -41,4 +40,4 @@ def run(file: Path, as_json: bool) -> int:
         rows.append(row)
     if as_json:
         print_json(rows)
-    return DONE if Checks(rows).passed else FAILED
+    return not Checks(rows).passed

@@ -9,13 +9,12 @@ omtl doctor --json
 from __future__ import annotations
 
 from omtl.commands._options import JSON, print_json
-from omtl.util.status import DONE, FAILED
 
 GROUP = "manage"
 OPTIONS = (JSON,)
 
 
-def run(as_json: bool) -> int:
+def run(as_json: bool) -> bool:
     """Print the state of each item; fail if an essential one is missing."""
     from omtl.experiment.doctor import BAD, GOOD, NOTE, examined
     from omtl.util.views import View
@@ -27,4 +26,4 @@ def run(as_json: bool) -> int:
         colours = {GOOD: "green", NOTE: "yellow", BAD: "bold red"}
         shown = [colours[one["state"]] for one in found]
         View(list(found[0]), [list(one.values()) for one in found], colours=shown).show()
-    return FAILED if any(one["state"] == BAD for one in found) else DONE
+    return any(one["state"] == BAD for one in found)

@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from omtl.commands._options import DRY_RUN, PARALLEL, REQUEST, option, tell_written
-from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
 OPTIONS = (option("figure", metavar="FIGURE"), *(*REQUEST, *PARALLEL, DRY_RUN))
 
 
-def run(figure: str, **given: Any) -> int:
+def run(figure: str, **given: Any) -> bool:
     """Compute a figure's missing units, print its claims and write its files.
 
     Parameters
@@ -32,4 +31,4 @@ def run(figure: str, **given: Any) -> int:
     made = figures.figure(figure, **given)
     made.show()
     tell_written(made.write())
-    return FAILED if made.is_broken else DONE
+    return made.is_broken

@@ -32,7 +32,7 @@ OPTIONS = (
 )
 
 
-def run(config_dir: Path | None, overrides: Sequence[str], **given: Any) -> int:
+def run(config_dir: Path | None, overrides: Sequence[str], **given: Any) -> bool:
     """Hand the overrides to Hydra, and run what it composes.
 
     Parameters

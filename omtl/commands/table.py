@@ -23,7 +23,6 @@ from omtl.commands._options import (
     refuse_ignored,
     tell_written,
 )
-from omtl.util.status import DONE, FAILED
 
 GROUP = "check a paper"
 OPTIONS = (
@@ -36,7 +35,7 @@ OPTIONS = (
 )
 
 
-def run(table: str, cell: str | None, full: bool, **given: Any) -> int:
+def run(table: str, cell: str | None, full: bool, **given: Any) -> bool:
     """Compute a table's missing units, print it next to the published one, write its files.
 
     Parameters
@@ -60,4 +59,4 @@ def run(table: str, cell: str | None, full: bool, **given: Any) -> int:
     made.show(full)
     if cell is None:
         tell_written(made.write())
-    return FAILED if made.is_broken else DONE
+    return made.is_broken

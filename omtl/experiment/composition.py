@@ -20,6 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from omtl.experiment.config import known_option, options
+from omtl.experiment.descriptions import as_known
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
@@ -101,14 +102,16 @@ def overrides_in(words: Sequence[str]) -> list[Override]:
 def spelt_out(words: Sequence[str]) -> list[str]:
     """Return a command line with overrides that Hydra accepts, whatever the configs have.
 
-    Hydra adds all values that are set: the specifications refuse what nothing reads. Where no rule
-    is named and the protocol has checkpoints, hyper-parameters are chosen without hindsight.
+    Options are named in any case. Hydra adds all values that are set: the specifications refuse
+    what nothing reads. Where no rule is named and the protocol has checkpoints, hyper-parameters
+    are chosen without hindsight.
 
     Raises
     ------
     UserError
         If an override cannot be read, or sets what another one sets.
     """
+    words = list(map(_with_known_names, words))
     found = {word: override for word in words if "=" in word for override in overrides_in([word])}
     refuse_twice("the overrides", [as_typed(found[word]) for word in words if word in found])
     spelt = [
@@ -121,6 +124,13 @@ def spelt_out(words: Sequence[str]) -> list[str]:
     if "selection" not in chosen and len(rules) == 1 and rules != {""}:
         spelt.append(f"selection={rules.pop()}")
     return spelt
+
+
+def _with_known_names(word: str) -> str:
+    """Return an override with the known names of its options, whatever their case."""
+    group, equals, names = word.partition("=")
+    known = options(group) if group in GROUPS else []
+    return f"{group}{equals}{','.join(as_known(group, name, known) for name in names.split(','))}"
 
 
 def as_typed(override: Override) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from omtl.compute.store import FILE
-from omtl.util.status import INTERRUPTED, TERMINATED, WRONG_USE
+from omtl.util.ending import INTERRUPTED, TERMINATED, WRONG_USE
 from scripts.faults.runs import CLUSTERS, UNITS, Place, Run
 
 STOPPED = "stopped; finished units are kept"

@@ -18,9 +18,9 @@ import psutil
 
 from omtl.compute.store import Store
 from omtl.experiment.new_files import make_files
+from omtl.util.ending import DONE
 from omtl.util.files import IN_WORK
 from omtl.util.paths import ROOT
-from omtl.util.status import DONE
 
 TABLE = "mini-table1"
 REPEATS = 18

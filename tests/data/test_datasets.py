@@ -24,9 +24,9 @@ from omtl.experiment.config import options
 from omtl.experiment.playing import check_options, compute
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
+from omtl.util.ending import DONE, WRONG_USE
 from omtl.util.errors import UserError
 from omtl.util.paths import ROOT
-from omtl.util.status import DONE, WRONG_USE
 
 
 @pytest.mark.usefixtures("slowly")

@@ -39,8 +39,8 @@ from omtl.tables.published_results import stored_or_published
 from omtl.tables.request import Request
 from omtl.tables.scoring import scored, units_of
 from omtl.util import user_folder
+from omtl.util.ending import WRONG_USE
 from omtl.util.errors import UserError
-from omtl.util.status import WRONG_USE
 
 
 @pytest.mark.parametrize("command, too", [("--help", ("hydra", "rich", "yaml")), ("list", ())])

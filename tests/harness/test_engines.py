@@ -24,8 +24,8 @@ from omtl.compute.store import Store, StoredRow, packed
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Unit
+from omtl.util.ending import INTERRUPTED
 from omtl.util.errors import UserError, WriteError
-from omtl.util.status import INTERRUPTED
 from scripts.faults.__main__ import main as faults
 from scripts.faults.moments import KINDS
 

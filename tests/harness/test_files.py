@@ -23,11 +23,10 @@ from omtl.compute.store import Store
 from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
+from omtl.util.ending import INTERRUPTED, SIGNALS, TERMINATED, ended
 from omtl.util.errors import WriteError
 from omtl.util.files import IN_WORK, append, write_whole
 from omtl.util.paths import ROOT, home_folder
-from omtl.util.signals import SIGNALS, ended
-from omtl.util.status import INTERRUPTED, TERMINATED
 
 
 def test_a_file_is_never_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

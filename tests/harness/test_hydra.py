@@ -43,6 +43,7 @@ def test_what_is_typed_wins_over_a_reading() -> None:
     """All else is as in the paper's tables under the reading, which changes most of these."""
     words = ["algorithm=dom2", "dataset=mhc", "reading=dom/as_published"]
     whole = composed(words)
+    assert composed(["algorithm=DOM2", "dataset=MHC", "reading=DOM/as_published"]) == whole
     typed = composed([*words, *(f"{key}={json.dumps(value)}" for key, value in TYPED.items())])
     patch = Reading.named("dom/as_published").for_dataset("mhc").patch
     assert whole.experiment == Experiment.compose("dom2", "mhc", "rounds", "full", patch)
@@ -93,7 +94,7 @@ def test_cfg_job_is_what_runs(
 
     monkeypatch.setattr("omtl.commands._hydra.play_run", note)
     words = ["algorithm=pm", "algorithm.margin=0.5", "reading=dom/as_published"]
-    assert run_hydra(["--cfg", "job", *words]) == 0
+    assert not run_hydra(["--cfg", "job", *words])
     shown = yaml.safe_load(capsys.readouterr().out)
     with pytest.raises(SystemExit):
         run_hydra(words)

@@ -32,9 +32,9 @@ from omtl.experiment.schema import as_plain, read_yaml
 from omtl.reproduction.record import play_run
 from omtl.reproduction.submission import digest
 from omtl.util import user_folder
+from omtl.util.ending import WRONG_USE
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
-from omtl.util.status import WRONG_USE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bad_input.yaml"
 CASES: dict[str, dict[str, Any]] = as_plain(read_yaml(GOLDEN))

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from omtl.commands._options import PARALLEL, natural, option, positive, tell_written
-from omtl.util.status import DONE, FAILED
 
 OPTIONS = (
     option("tables", nargs="*", metavar="TABLE"),
@@ -25,7 +24,7 @@ OPTIONS = (
 )
 
 
-def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, **how: Any) -> int:
+def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, **how: Any) -> bool:
     """Replay randomly drawn cells from scratch and record the outcome.
 
     Parameters
@@ -48,4 +47,4 @@ def run(tables: Sequence[str], cells: int | None, seed: int, sign: str | None, *
     tell_written(paths)
     if warning:
         print(f"omtl: {warning}", file=sys.stderr)
-    return FAILED if warning else DONE
+    return bool(warning)

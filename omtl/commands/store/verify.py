@@ -9,12 +9,11 @@ omtl store verify --replay 10
 from __future__ import annotations
 
 from omtl.commands._options import natural, option, positive, refuse_ignored
-from omtl.util.status import DONE, FAILED
 
 OPTIONS = (option("--replay", type=positive, metavar="N"), option("--seed", type=natural))
 
 
-def run(replay: int | None, seed: int | None) -> int:
+def run(replay: int | None, seed: int | None) -> bool:
     """Print what is damaged or differs; fail if anything is.
 
     Parameters
@@ -33,10 +32,10 @@ def run(replay: int | None, seed: int | None) -> int:
         for one in replay_pulled(store, replay, seed):
             print(one, flush=True)
             results.append(one.result)
-        return FAILED if DIFFERENT in results or set(results) == {NOT_COMPARABLE} else DONE
+        return DIFFERENT in results or set(results) == {NOT_COMPARABLE}
     refuse_ignored(OPTIONS, {"seed": seed}, "without --replay, all units are compared")
     damaged = store.damaged()
     for key, why in damaged.items():
         print(f"damaged: unit {key}: {why}")
     print(f"{len(store.keys()) - len(damaged)} units intact, {len(damaged)} damaged")
-    return FAILED if damaged else DONE
+    return bool(damaged)

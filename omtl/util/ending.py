@@ -13,8 +13,15 @@ from pathlib import Path
 from types import FrameType
 
 from omtl.util.errors import UserError
-from omtl.util.status import INTERRUPTED, PIPE_CLOSED, TERMINATED, WRONG_USE
 from omtl.util.user_errors import is_debugging
+
+DONE = 0
+FAILED = 1
+WRONG_USE = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+TERMINATED = 143
+"""Exit statuses of the command line."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
