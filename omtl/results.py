@@ -17,7 +17,7 @@ import pandas as pd
 
 from omtl.experiment.descriptions import known_name, known_table
 from omtl.experiment.readings import CLOSEST
-from omtl.tables.cells import PLACE, with_numbers
+from omtl.tables.cells import PLACE, long_repeats, with_numbers
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -69,7 +69,7 @@ def cells(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.Data
     >>> found.loc[("COML", "Synthetic"), "verdict"]
     'match'
     """
-    return with_numbers(pd.DataFrame(_published(table, reading, selection).rows))
+    return with_numbers(_published(table, reading, selection).rows.reset_index(drop=True))
 
 
 def repeats(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.DataFrame:
@@ -92,13 +92,8 @@ def repeats(table: str, *, reading: str = CLOSEST, selection: str = "") -> pd.Da
     50
     """
     found = _published(table, reading, selection).repeats
-    return pd.DataFrame(
-        [
-            {**dict(zip(PLACE, place, strict=True)), "repeat": number, "value": value}
-            for place, values in found.items()
-            for number, value in enumerate(values.tolist())
-        ]
-    )
+    rows = long_repeats(found.assign(values=found["values"].str.split()))
+    return rows[[*PLACE, "repeat", "value"]]
 
 
 def claims(paper: str | None = None) -> pd.DataFrame:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from omtl import datasets, results
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.descriptions import Description, describe, descriptions, known_name
@@ -153,7 +151,7 @@ def _table(name: str, request: Request) -> Export:
         raise _nothing(f"omtl table {name}", request, description)
     repeats = long_repeats(cells)
     layout = lay_out(cells, notes(cells))
-    rows = pd.DataFrame(run.rows) if run else as_rows(cells)
+    rows = run.rows if run else as_rows(cells)
     contents: dict[str, str | bytes] = {
         "csv": as_csv(rows),
         "md": run.text("md") if run else layout_markdown(layout),

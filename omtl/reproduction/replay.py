@@ -148,7 +148,7 @@ def draw_cells(
         found = [
             (run, row)
             for run in runs_of(results, table)
-            for row in run.rows
+            for row in run.cells.to_dict("records")
             if row["ours_mean"] and not METRICS[row["metric"]].timing
         ]
         shuffled.append([found[i] for i in rng.permutation(len(found))])
@@ -222,8 +222,8 @@ def check_cell(
         name = f"{', '.join(place.values())} ({played})"
         return Replay(name, result, detail, row, units, points)
 
-    published = run.repeats.get(place_of(row))
-    if published is None or not run.meta:
+    published = np.array(row["values"].split(), dtype=float)
+    if not (published.size and run.meta):
         return ended(NOT_COMPARABLE, "the repeats beside the table")
     cells = planned(run.table, run.request)
     there = dict(zip(places_in(cells), each_cell(cells), strict=True))

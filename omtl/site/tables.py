@@ -106,7 +106,7 @@ def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str
     _, _, notes = run.text("md").partition("## Notes")
     by_rule = f" --selection {run.selection}" if run.selection else ""
     listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
-    if gone := {place_of(row) for row in run.rows} - set(places_in(cells)):
+    if gone := {*places_in(run.rows)} - {*places_in(cells)}:
         listed.append(code(f"{plural(len(gone), 'row')} of the CSV: cells the table no longer has"))
     answers = run.meta.get("reading", {}).get("answers", {})
     return {

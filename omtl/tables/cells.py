@@ -329,8 +329,8 @@ def raw_repeats(cells: pd.DataFrame) -> pd.DataFrame:
 
 def long_repeats(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per repeat of each cell that was run, in full precision."""
-    was_run = cells[cells["n_repeats"] > 0][[*OF_REPEATS, "values"]]
-    numbers = [{"repeat": range(values.size)} for values in was_run["values"]]
+    was_run = cells.loc[cells["values"].map(len) > 0, [*OF_REPEATS, "values"]]
+    numbers = [{"repeat": range(len(values))} for values in was_run["values"]]
     rows = with_columns(was_run, numbers).explode(["repeat", "values"], ignore_index=True)
     rows = rows.rename(columns={"values": "value"})[[*OF_REPEATS, "repeat", "value"]]
     return rows.astype({"repeat": int, "value": float})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,13 @@ from omtl.experiment.readings import OF_TABLES, READINGS, Reading, by_reading, b
 from omtl.measures.metrics import METRICS
 from omtl.tables.agreement import agreement_rows, trend_rows
 from omtl.tables.cells import (
-    Place,
+    OF_REPEATS,
+    PLACE,
     alternatives_of,
     as_rows,
     description_of,
     each_cell,
     first_cell,
-    place_of,
-    places_in,
     raw_repeats,
     with_columns,
 )
@@ -230,7 +228,7 @@ class PublishedRun:
     table, reading : str
     selection : str
         A rule other than the table's own; empty for the table's own.
-    rows : list of dict
+    rows : DataFrame
         Its rows of the reproduced table, as text.
     folder : Path
         The folder of its files.
@@ -239,7 +237,7 @@ class PublishedRun:
     table: str
     reading: str
     selection: str
-    rows: list[dict[str, str]]
+    rows: pd.DataFrame = field(compare=False)
     folder: Path
 
     @property
@@ -258,9 +256,13 @@ class PublishedRun:
         repeats, seed = self.meta.get("repeats"), self.meta.get("seed", 0)
         return Request(self.reading, repeats, seed, self.selection or None)
 
+    def path(self, form: str) -> Path:
+        """Return the path of one of its files."""
+        return self.folder / f"{by_reading(self.stem, self.reading)}.{form}"
+
     def text(self, form: str) -> str:
         """Return the text of one of its files; empty if it does not exist."""
-        return text_of(self.folder / f"{by_reading(self.stem, self.reading)}.{form}")
+        return text_of(self.path(form))
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -282,19 +284,24 @@ class PublishedRun:
         }
 
     @cached_property
-    def repeats(self) -> dict[Place, np.ndarray]:
-        """Our number in each repeat, in full precision, by place."""
-        found = csv.DictReader(io.StringIO(self.text("repeats.csv")))
-        return {place_of(row): np.array(row["values"].split(), dtype=float) for row in found}
+    def repeats(self) -> pd.DataFrame:
+        """Our ``values`` in the repeats of each cell (`raw_repeats`), in full precision."""
+        return pd.DataFrame(rows_in(self.path("repeats.csv")), columns=[*OF_REPEATS, "values"])
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Its rows with the ``values`` of their repeats, which are empty where they are lacking."""
+        return self.rows.merge(self.repeats[[*PLACE, "values"]], "left", on=PLACE).fillna("")
 
 
 def runs_of(results: Path, table: str) -> list[PublishedRun]:
     """Return the runs of a table in a folder of results, those with its own rule first."""
     folder, found = results / "reproduced", []
     for selection in ("", *options("selection")):
-        rows = rows_in(folder / f"{by_rule(table, selection, '')}.csv")
-        for reading in ordered([row["reading"] for row in rows]):
-            mine = [row for row in rows if row["reading"] == reading]
+        path = folder / f"{by_rule(table, selection, '')}.csv"
+        rows = read_csv(path) if path.exists() else pd.DataFrame(columns=["reading"])
+        for reading in ordered(rows["reading"].tolist()):
+            mine = rows[rows["reading"] == reading]
             found.append(PublishedRun(table, reading, selection, mine, folder))
     return found
 
@@ -328,21 +335,14 @@ def with_results(cells: pd.DataFrame, run: PublishedRun) -> pd.DataFrame:
 
     The deviations over shuffles of one draw of the data are those of its rows.
     """
-    rows = {place_of(row): row for row in run.rows}
-    found = [
-        _from_row(cell, rows.get(place), run.repeats.get(place), run)
-        for cell, place in zip(each_cell(cells), places_in(cells), strict=True)
-    ]
+    rows = cells[PLACE].merge(run.cells, "left", on=PLACE).fillna("").set_index(cells.index)
+    found = list(map(_from_row, each_cell(cells), each_cell(rows), repeat(run)))
     cells = judged(with_columns(cells, found))
-    given = pd.DataFrame([rows.get(place, {}) for place in places_in(cells)], cells.index)
-    given = given.reindex(columns=["published_spread", *OF_SHUFFLES])
-    numbers = given[[*OF_SHUFFLES]].apply(pd.to_numeric)
+    numbers = rows[[*OF_SHUFFLES]].apply(pd.to_numeric)
     drawn = np.array([one.drawn for one in cells["experiment"]], dtype=bool)
     of_draws = spread_tests(cells, numbers["shuffle_std"], cells["published_repeats"])["spread_p"]
     again = np.where(drawn, of_draws, cells["spread_p"])  # under what the ± means now
-    is_other = numbers["spread_p"].notna() & (
-        given["published_spread"] != cells["published_spread"]
-    )
+    is_other = numbers["spread_p"].notna() & (rows["published_spread"] != cells["published_spread"])
     numbers["spread_p"] = np.where(is_other, again, numbers["spread_p"])
     was_run = cells["n_repeats"] > 0
     kept = {name: np.where(was_run, numbers[name], cells[name]) for name in OF_SHUFFLES}
@@ -353,24 +353,23 @@ OF_SHUFFLES = ("shuffle_std", "spread_ratio", "spread_p")
 """Columns of a table's rows about shuffles of one draw, whose repeats need not be published."""
 
 
-def _from_row(
-    cell: Any, row: dict[str, str] | None, values: np.ndarray | None, run: PublishedRun
-) -> dict[str, Any]:
-    """Return the columns of `omtl.tables.scoring.played` of a cell."""
+def _from_row(cell: Any, row: Any, run: PublishedRun) -> dict[str, Any]:
+    """Return the columns of `omtl.tables.scoring.played` of a cell; a row without any is empty."""
     found = {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING}
-    if row is None or values is None:
+    if not row.values:
         return {**found, "why": cell.too_slow or "no result in results/ has it"}
     algorithm = run.experiments.get(f"{cell.algorithm} on {cell.dataset}", {}).get("algorithm", {})
     for one in alternatives_of(cell):
         if one.algorithm.name == algorithm.get("name"):  # the best one was chosen
             found |= {"experiment": one, "alternatives": ()}
+    values = np.array(row.values.split(), dtype=float)
     return {
         **found,
         "values": values,
         "shuffles": values,
-        "params": json.loads(row["params"]),
-        "data_sha256": row["data_sha256"],
-        "diverged": 0 if row["ours_mean"] else int(np.sum(values == METRICS[cell.metric].worst)),
+        "params": json.loads(row.params),
+        "data_sha256": row.data_sha256,
+        "diverged": 0 if row.ours_mean else int(np.sum(values == METRICS[cell.metric].worst)),
     }
 
 
