@@ -89,8 +89,9 @@ def part_of(setting: Setting, number: int, learnt: np.ndarray, held_out: np.ndar
     Raises
     ------
     UserError
-        If the protocol names an unknown stream.
+        If the protocol names an unknown stream, or the network is not full.
     """
+    setting.refuse_nodes()
     source, n = setting.source, learnt.size
     some, rest = source.tasks.taken(learnt), source.tasks.taken(held_out)
     square_norm = source.square_norm[np.concatenate([learnt, held_out])]

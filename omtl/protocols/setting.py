@@ -91,7 +91,7 @@ class Setting:
         makers = {
             "rounds": self._rounds,
             "given_order": self._in_given_order,
-            "lifelong": lambda: streams.lifelong(self.tasks, self.rng("shuffle")),
+            "lifelong": self._task_after_task,
         }
         kind = "given_order" if "join" in self.protocol else self.protocol["stream"]
         choose("protocol.stream", kind, makers)
@@ -114,11 +114,29 @@ class Setting:
         made = self.in_rounds(streams.in_given_order(self.tasks))
         return streams.backwards(made) if join == "late" else made
 
+    def _task_after_task(self) -> Stream:
+        self.refuse_nodes()
+        return streams.lifelong(self.tasks, self.rng("shuffle"))
+
     def in_rounds(self, orders: list[np.ndarray]) -> Stream:
         """Return rounds of each task's examples in this order (`streams.dealt_rounds`)."""
         n_nodes = self.n_nodes
         deal = self.rng("deal", n_nodes=n_nodes)
         return streams.dealt_rounds(orders, deal, n_nodes, self.protocol["checkpoints"])
+
+    def refuse_nodes(self) -> None:
+        """Refuse a network whose nodes differ, because all examples come to the first of them.
+
+        Raises
+        ------
+        UserError
+            If nodes weigh their neighbours differently, as on all networks but full ones.
+        """
+        if np.ptp(self.mixing, axis=0).any():
+            raise UserError(
+                f"protocol {self.protocol['name']}: all examples come to one node, so that a "
+                "network other than full has no meaning; choose network=full or protocol=rounds"
+            )
 
     def played(self) -> tuple[Examples, Stream, Shape]:
         """Return the examples in stream order, their stream, and what a learner knows of them."""
