@@ -13,6 +13,7 @@ from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
+from omtl.util.errors import UserError
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -74,7 +75,7 @@ def board(
         Names of algorithms and data sets; none means all. Those of your own need a config
         (`omtl new`); `omtl.compare` takes classes and frames.
     repeats : int, optional
-        By default as many as the board's config says.
+        By default as many as the board's config says; not of published numbers.
     seed : int
         Seed of the streams.
     board : str
@@ -100,6 +101,8 @@ def board(
     >>> omtl.board(["pa", "coml", "arow"], published=True).ranking["algorithm"].tolist()
     ['arow', 'coml', 'pa']
     """
+    if published and repeats is not None:
+        raise UserError("published numbers have the repeats of their board; leave repeats out")
     if published:  # whose learners may be submitted, and of no config here
         plan = planned_board(repeats=repeats, seed=seed, board=board)
         return from_results(replace(plan, learners=_several(learners), data=_several(data)))

@@ -128,11 +128,6 @@ class Summary:
             self.failures.append(f"{what}: units failed; its notes give the reasons")
         return end
 
-    def add_statistics(self, name: str, under: Request) -> None:
-        """Make the statistics of a table or figure."""
-        what = f"statistics of {name}, {under.reading}"
-        self.made(what, statistics.reproduce_statistics, name, under)
-
     def add_table(self, name: str, under: Request) -> None:
         """Make a table and its statistics; by the rule without hindsight, too, if it differs."""
         description, reading = describe("table", name), under.reading
@@ -150,7 +145,7 @@ class Summary:
         counts.update(done.cells["verdict"][done.cells["kind"] != OURS])
         counts.update(done.claims["outcome"])
         if done.cells["n_repeats"].any():
-            self.add_statistics(name, under)
+            self.made(f"statistics of {what}", statistics.reproduce_statistics, name, under)
         own = description.selection
         if under.selection is None and compares(description) and rule_without_hindsight(own) != own:
             fair = replace(under, selection=NO_HINDSIGHT)
@@ -158,10 +153,11 @@ class Summary:
 
     def add_figure(self, name: str, under: Request) -> None:
         """Make a figure, and the statistics of its claims if it has any."""
+        what = f"{name}, {under.reading}"
         counts = self.counts[describe("figure", name).paper, under.reading]
         counts[FIGURES] += 1
-        done = self.made(f"{name}, {under.reading}", reproduce_figure, name, under)
+        done = self.made(what, reproduce_figure, name, under)
         if done is not None:
             counts.update([DRAWN, *done.claims["outcome"]])
             if len(done.claims):
-                self.add_statistics(name, under)
+                self.made(f"statistics of {what}", statistics.reproduce_statistics, name, under)

@@ -121,6 +121,7 @@ def explain(
         raise UserError(
             f"results/claims.csv has no claim of {known}; `omtl audit claims` adds the paper's"
         )
+    cell = str(cell)
     if cell.casefold() in claims or is_figure:
         claim = claims[known_name(f"claim of {known}", cell, claims)]
         return Explanation(explain_claim(claim, request.reading))

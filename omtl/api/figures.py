@@ -18,7 +18,7 @@ from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, MeasuredFigure, plan_figure, play_figure
 from omtl.figures.pictures import LOOK, render
 from omtl.tables.published_results import folder_for, write_rows
-from omtl.tables.request import Request, RequestOptions, request_for
+from omtl.tables.request import AUTO, Request, RequestOptions, request_for
 from omtl.util.errors import UserError
 from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NUMBERS = ["x", "y", "y_std"]
+
+OF_TABLES = ("one_draw", "times", "slow", "search")
+"""Options of a request that only tables have."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +149,7 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     name : str
         The figure's id, such as ``"dom-fig2"`` (`omtl.paper`).
     **given
-        As in `omtl.table`.
+        As in `omtl.table`, without what only tables have.
 
     Returns
     -------
@@ -167,4 +170,8 @@ def figure(name: str, **given: Unpack[RequestOptions]) -> Figure:
     """
     request = request_for(**given)
     known = known_name("figure", name, descriptions("figure"))
+    if of_tables := [option for option in OF_TABLES if given.get(option)]:
+        raise UserError(f"{of_tables[0]} is for tables; leave it out for {known}")
+    if request.repeats == AUTO:
+        raise UserError(f"repeats={AUTO!r} is for tables, whose cells have verdicts; name a number")
     return played_figure(known, request)

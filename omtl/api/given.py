@@ -26,6 +26,12 @@ from omtl.util.providers import module_file
 Grid = Mapping[str, Sequence[Any]]
 """Values to choose hyper-parameters from, by name."""
 
+SEVERAL = {
+    "algorithm": ("learner", "others by against=[...]"),
+    "dataset": ("data set", "too"),
+}
+"""What one run plays one of, and who takes several."""
+
 ONLINE = ("partial_fit", "learn_one")
 """Methods of another package's classifiers, of which a learner has one."""
 
@@ -98,10 +104,10 @@ def composed_run(
     for name, value in choices.items():
         if value is None:
             continue
-        if name == "algorithm" and type(value) in (list, tuple, dict, set):
+        if name in SEVERAL and type(value) in (list, tuple, dict, set):
             raise UserError(
-                f"algorithm must be one learner, not a {type(value).__name__}; omtl.sweep takes "
-                "several, and omtl.compare others by against=[...]"
+                f"{name} must be one {SEVERAL[name][0]}, not a {type(value).__name__}; omtl.sweep "
+                f"takes several, and omtl.compare {SEVERAL[name][1]}"
             )
         if isinstance(value, str | int | float | list | np.number):
             words.append(f"{name}={value}")
@@ -125,6 +131,8 @@ def composed_run(
     run = replace(run, dataset=run.dataset.patched(changed))
     if grid is None:
         return run
+    if not isinstance(grid, Mapping):
+        raise UserError(f"grid={grid!r} must map hyper-parameters to lists of values")
     values = {
         name: list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one
         for name, one in grid.items()

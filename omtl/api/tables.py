@@ -200,14 +200,13 @@ class Table(DisplayedResult):
         Times in ``results/`` stay unless the request replaces them. Where units failed, nothing in
         ``results/`` is replaced: the files go to ``results/partial``.
         """
-        request, cells, layout, claims = self.request, self.cells, self.layout, self.claims
+        request, cells, made = self.request, self.cells, self
         is_published = request.is_published(self.description) and not self.outcome.failed
         if is_published and not request.times:
             cells = with_published_times(cells, request)
-            if cells is not self.cells:
-                layout, claims = lay_out(cells, notes(cells)), claims_of_cells(cells)
+            made = self if cells is self.cells else replace(self, cells=cells)
         folder = folder_for(is_published)
-        paths = write_table(cells, layout, claims, folder)
+        paths = write_table(cells, made.layout, made.claims, folder)
         last_run = {
             "units_computed": self.outcome.computed,
             "units_reused": self.outcome.reused,

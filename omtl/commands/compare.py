@@ -21,7 +21,7 @@ NAMES: dict[str, Any] = {"type": listed_names, "default": (), "metavar": "NAMES"
 OPTIONS = (
     option("overrides", nargs="+", metavar="NAME=VALUE"),
     option("--also", **NAMES),
-    option("--against", **NAMES),
+    option("--against", **{**NAMES, "default": None}),
     option("--metric", default="error"),
     option("--to", type=Path, metavar="FOLDER"),
     *(DRY_RUN, JSON),
@@ -31,7 +31,7 @@ OPTIONS = (
 def run(
     overrides: Sequence[str],
     also: tuple[str, ...],
-    against: tuple[str, ...],
+    against: tuple[str, ...] | None,
     metric: str,
     to: Path | None,
     as_json: bool,
@@ -58,7 +58,8 @@ def run(
     sets = [word for word in overrides if word.startswith("dataset=")]
     rest = [word for word in overrides if word not in sets]
     data = [name for word in sets for name in listed_names(word.partition("=")[2])]
-    found = compare(None, data or None, *rest, against=against or None, also=also, metric=metric)
+    asked = data if sets else None
+    found = compare(None, asked, *rest, against=against, also=also, metric=metric)
     print_json(found.as_json()) if as_json else found.show()
     if to is not None:
         paths = found.write(to)

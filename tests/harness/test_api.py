@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
@@ -174,6 +174,21 @@ def test_a_network_that_changes_nothing_is_not_ignored_in_silence(
     runs = omtl.sweep(small, algorithm=["pm", "dom1"], **SMALL)
     assert runs.frame["network"].isna().tolist() == [True, False]
     assert "no learner" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("says", "call"),
+    [
+        ("one_draw is for tables", lambda: omtl.figure("dom-fig2", one_draw=True)),
+        ("repeats='auto' is for tables", lambda: omtl.figure("dom-fig2", repeats="auto")),
+        ("leave repeats out", lambda: omtl.board(["pa", "pm"], repeats=3, published=True)),
+        ("grid=", lambda: omtl.run("pa", "random_walk", grid=["C"])),
+        ("dataset must be one data set", lambda: omtl.run("pa", ["random_walk"])),
+    ],
+)
+def test_what_would_be_ignored_or_fail_is_refused(says: str, call: Callable[[], object]) -> None:
+    with pytest.raises(UserError, match=says):
+        call()
 
 
 def test_what_a_class_names_in_its_module_is_written_or_refused(
