@@ -116,7 +116,8 @@ def pull(path: Path, store: Store, source: str = "") -> PulledCounts:
         If it cannot be read, or anything in it is not a unit; the store is then unchanged.
     """
     if not path.is_file():
-        raise UserError(f"{path} cannot be read (there is no such file)")
+        why = "it is a folder" if path.is_dir() else "there is no such file"
+        raise UserError(f"{path} cannot be read ({why})")
     rows, ours = [], 0
     try:
         for row, result in _units_of_others(path):

@@ -191,6 +191,8 @@ def _end_with_parent() -> None:
 
 def _limit_memory(mib: int) -> None:
     """Limit this process's memory; if the machine runs out, let the system end this one first."""
+    import scipy.linalg  # noqa: F401 - OpenBLAS waits for ever for memory that it lacks on loading
+
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (mib * 2**20 or whole,) * 2)
@@ -204,11 +206,11 @@ def answer(place: int, mib: int, as_bytes: int) -> None:
     With `as_bytes` answers are bytes; an exception ends the process.
     """
     _end_with_parent()
-    _limit_memory(mib)
     me = os.getpid()
     with Connection(place) as connection, contextlib.suppress(EOFError):
         while True:
-            function, given = connection.recv()
+            function, given = connection.recv()  # which imports what it is made of
+            _limit_memory(mib)
             if as_bytes:
                 connection.send_bytes(function(*given))
                 continue

@@ -37,6 +37,7 @@ WRONG = {
 
 LIMITED = {
     "allocates": ("np.ones(2**28)", {"unit_mib": 1200}, "MemoryError"),
+    "starves": ("pass", {"unit_mib": 60}, "MemoryError"),
     "loops": ("while True: pass", {"unit_seconds": 3}, "not finish within its limit of 3 seconds"),
 }
 """What those do that a limit ends, the limit, and what is told of each."""
