@@ -192,7 +192,7 @@ def explain_cell(table: str, name: str, request: Request, full: bool = False) ->
         "selection": in_words(cell.rule),
         "chosen": cell.params,
     }
-    facts = {key: value for key, value in facts.items() if value not in ("", [])}
+    facts = {key: value for key, value in facts.items() if value not in ("", [], {})}
     return facts | _units_of(cell, request, run) if full else facts
 
 

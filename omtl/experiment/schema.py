@@ -56,6 +56,7 @@ class Range(NamedTuple):
 
 POSITIVE = Range(lambda n: type(n) is int and n > 0, "a positive whole number")
 NOT_NEGATIVE = Range(lambda n: type(n) is int and n >= 0, "a whole number that is not negative")
+YES_NO = Range(lambda answer: type(answer) is bool, "true or false")
 SHARE = Range(lambda x: type(x) in (int, float) and 0 < x <= 1, "above 0 and at most 1")
 
 

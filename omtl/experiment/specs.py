@@ -14,9 +14,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from data_fetchers import DataSetModule, data_set, data_set_names
 from omtl.experiment.config import load_option, option_file, options
 from omtl.experiment.schema import (
+    NOT_NEGATIVE,
     POSITIVE,
     REST,
     SHARE,
+    YES_NO,
     Range,
     as_plain,
     read_file,
@@ -260,14 +262,27 @@ class ProtocolSpec(Spec):
     settings: Mapping[str, Any] = field(default_factory=dict, metadata=REST)
 
     RANGES: ClassVar[Mapping[str, Range]] = {
-        "checkpoints": POSITIVE,
-        "n_train": POSITIVE,
+        **dict.fromkeys(("checkpoints", "n_train", "ranks", "triplets"), POSITIVE),
         "per_task": Range(lambda n: n is None or POSITIVE.fits(n), f"{POSITIVE.words}, or null"),
         "folds": Range(
             lambda n: type(n) is int and n >= 0 and n != 1,
             "0, or a whole number from 2 on",
         ),
         "share": SHARE,
+        "timed": Range(
+            lambda n: type(n) is bool or NOT_NEGATIVE.fits(n), "true, false or a number of plays"
+        ),
+        "pair": Range(
+            lambda tasks: (
+                tasks is None
+                or isinstance(tasks, list | tuple)
+                and len(tasks) == 2
+                and all(map(POSITIVE.fits, tasks))
+            ),
+            "the numbers of two tasks, from 1, or null",
+        ),
+        "pooled_ranking": Range(lambda name: name in ("by_task", "pooled"), "by_task or pooled"),
+        **dict.fromkeys(("by_task", "with_peers", "with_query", "unit_rows_to_learn"), YES_NO),
     }
 
     def __post_init__(self) -> None:

@@ -93,6 +93,8 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     K, pair = shape.n_tasks, setting.protocol["pair"]
     if pair is not None and shape.sparse:
         raise UserError("protocol.pair: weights are compared on dense rows only; leave it null")
+    if pair is not None and max(pair) > K:
+        raise UserError(f"protocol.pair: there is no task {max(pair)}; choose from 1 to {K}")
     records = []
     for learner in learners:
         trace, state = play(learner, examples, part.stream, shape, zero=zero)

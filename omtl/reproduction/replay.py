@@ -466,9 +466,19 @@ def replay_sample(
         Draws the sample.
     n_numbers : int, optional
         The size of the sample; by default a share `SHARE` of all numbers, and at least `LEAST`.
+
+    Raises
+    ------
+    UserError
+        If it has no numbers.
     """
     rows = [row for row in content["cells"] if row["dataset"] in board.datasets and row["values"]]
     numbers = [(at, k) for at, row in enumerate(rows) for k in range(len(row["values"].split()))]
+    if not numbers:
+        whys = [row["why"] for row in content["cells"] if row["why"]]
+        raise UserError(
+            ": ".join([f"{content['learner']} has no numbers on any data set", *whys[:1]])
+        )
     n_tried = max(LEAST, math.ceil(SHARE * len(numbers))) if n_numbers is None else n_numbers
     order = [numbers[at] for at in np.random.default_rng(seed).permutation(len(numbers))]
     tried = sorted({*order[:n_tried], *(one for one in numbers if one[0] == order[0][0])})

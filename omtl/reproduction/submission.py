@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from omtl.compute.own_process import can_confine
 from omtl.compute.store import Store
 from omtl.evidence.board import SECONDS, BoardCell, BoardPlan, as_cells, board_cells, of_values
 from omtl.experiment.config import option_files
-from omtl.experiment.schema import read_text, typed_mapping
+from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, read_text, typed_mapping
 from omtl.experiment.specs import AlgorithmSpec, ParallelSpec
 from omtl.measures.metrics import METRICS, Metric
 from omtl.reproduction.replay import OF_REPEATS, SAME, Replay, is_same, replay_sample
@@ -48,8 +48,8 @@ class Submission:
     learner: str
     board: str
     data: tuple[str, ...]
-    repeats: int | None
-    seed: int
+    repeats: Annotated[int, POSITIVE] | None
+    seed: Annotated[int, NOT_NEGATIVE]
     files: Mapping[str, str]
     cells: tuple[BoardCell, ...]
     environment: Mapping[str, Any]
@@ -60,8 +60,11 @@ class Submission:
         """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
         board = BoardPlan(self.board, repeats=self.repeats)
         metric = METRICS[board.config["metric"]]
-        if twice := repeated([cell.dataset for cell in self.cells]):
+        datasets = [cell.dataset for cell in self.cells]
+        if twice := repeated(datasets):
             raise UserError(f"it has {twice[0]} twice")
+        if other := {*datasets} ^ {*self.data}:
+            raise UserError(f"its data and its cells are of others: {', '.join(sorted(other))}")
         for cell in self.cells:
             if cell.algorithm != self.learner:
                 raise UserError(
