@@ -22,11 +22,11 @@ from omtl.evidence.compared_learners import baselines, curves_of, learner_label,
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import load_prepared, new_learner, setting_of
-from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path
+from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path, select
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.sklearn.parameters import ANY, declared_entries
-from omtl.tables.scoring import choose_points, numbers_at
+from omtl.tables.scoring import numbers_at
 from omtl.theory.comparators import least_losses
 from omtl.util.errors import UserError
 
@@ -253,7 +253,7 @@ def of_results(
     """Return the columns that follow from the results of repeats of a cell."""
     beside = board.config.get("beside", ())
     rule = board.composed(dataset).selection
-    chosen = choose_points(results, experiment.points, rule, experiment.drawn)
+    chosen = select(results, experiment.points, rule)
     values = numbers_at(results, chosen, board.config["metric"], rule)
     curves = curves_of(results, chosen, rule)
     return {

@@ -31,13 +31,13 @@ from omtl.evidence.comparisons import (
 from omtl.experiment.composition import ComposedRun
 from omtl.experiment.config import options
 from omtl.experiment.playing import lacking_methods, learner_class, protocol_module
-from omtl.experiment.selection import as_played
+from omtl.experiment.selection import as_played, select
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, network_label
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.protocols.record_schema import SCHEMAS
-from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unkept
+from omtl.tables.scoring import diverged_in, numbers_at, why_unkept
 from omtl.util.errors import UserError
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
@@ -228,7 +228,7 @@ def _numbers(
     experiment: Experiment, results: list[Result], rule: SelectionSpec, metric: Metric
 ) -> dict[str, Any]:
     """Return the numbers of a learner, or why it has none."""
-    chosen = choose_points(results, experiment.points, rule, experiment.drawn)
+    chosen = select(results, experiment.points, rule)
     values = numbers_at(results, chosen, metric.name, rule)
     if lost := sum(diverged_in(results, chosen)):
         return {"why": f"diverged in {lost} of {len(results)} repeats"}

@@ -275,9 +275,7 @@ class ProtocolSpec(Spec):
         "pair": Range(
             lambda tasks: (
                 tasks is None
-                or isinstance(tasks, list | tuple)
-                and len(tasks) == 2
-                and all(map(POSITIVE.fits, tasks))
+                or (isinstance(tasks, list | tuple) and [*map(POSITIVE.fits, tasks)] == [True] * 2)
             ),
             "the numbers of two tasks, from 1, or null",
         ),

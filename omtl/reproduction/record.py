@@ -16,11 +16,12 @@ from omtl.compute.engine import run_units
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import curves_of, measured_by, seen_by_all
 from omtl.experiment.composition import ComposedRun, as_typed, overrides_in
+from omtl.experiment.selection import select
 from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import with_spread
-from omtl.tables.scoring import choose_points, diverged_in, numbers_at, why_unmeasured
+from omtl.tables.scoring import diverged_in, numbers_at, why_unmeasured
 from omtl.util.errors import UserError, choose
 from omtl.util.files import write_whole
 from omtl.util.result_files import as_csv, as_parquet, strict_json, write_all
@@ -79,7 +80,7 @@ def play_run(composed: ComposedRun) -> dict[str, Any]:
         raise UserError(next(iter(outcome.failed.values())).reason)
     results = store.stored(units)
     rule = composed.selection
-    chosen = choose_points(results, experiment.points, rule)
+    chosen = select(results, experiment.points, rule)
     values = {
         name: numbers_at(results, chosen, name, rule)
         for name, metric in metrics.items()

@@ -84,19 +84,6 @@ def stages(cell: Any, store: Store | None) -> list[Stage]:
     return [*found, Stage(experiment, cell.asked_repeats, True)]
 
 
-def left_by_search(cell: Any, store: Store) -> tuple[Any, list[Unit]]:
-    """Return a cell with the points that its search left, and the units that the search lacks.
-
-    The cell is as it was where units are lacking, or its grid is not searched.
-    """
-    if not is_searched(cell):
-        return cell, []
-    experiment, repeats, is_last = stages(cell, store)[-1]
-    if is_last:
-        return cell._replace(experiment=experiment, search=None), []
-    return cell, experiment.repeats(cell.seed, repeats)
-
-
 def record(cells: pd.DataFrame, store: Store) -> pd.DataFrame:
     """Return the points of searched grids that were run, one row per rung.
 
@@ -232,20 +219,6 @@ NOT_PLAYED, WITH_THE_OTHERS = "not played", "with the others"
 """Why a cell was played no further (column ``stopped``)."""
 
 
-Points = Sequence[Mapping[str, Any]]
-
-
-def choose_points(
-    results: Sequence[Result], points: Points, rule: SelectionSpec, drawn: bool = False
-) -> np.ndarray:
-    """Return the point that a rule chooses for each repeat.
-
-    Each repeat is seen alone if each has its own draw, because the authors had one draw.
-    """
-    together = [[one] for one in results] if drawn else [results]
-    return np.concatenate([select(some, points, rule) for some in together])
-
-
 def why_unmeasured(
     metric: Metric, result: Result, rule: SelectionSpec, task: int | None = None
 ) -> str:
@@ -349,14 +322,16 @@ def combined(parts: Sequence[Sequence[Result]]) -> list[Result]:
 def chosen_for(cell: Any, results: Sequence[Result], tuning: Sequence[Result] = ()) -> np.ndarray:
     """Return the point that a cell's rule chooses for each repeat.
 
-    The rule uses the cell's own results, or those of the experiment that it is ``tuned_by``.
+    The rule uses the cell's own results, or those of the experiment that it is ``tuned_by``. Each
+    repeat is seen alone if each has its own draw, because the authors had one draw.
     """
     points = [point for one in alternatives_of(cell) for point in one.points]
-    drawn = cell.experiment.drawn
-    if cell.tuned_by is None or not tuning:
-        return choose_points(results, points, cell.rule, drawn)
-    others, names = cell.tuned_by.points, list(cell.tuned_by.algorithm.grid)
-    wanted = [others[p] for p in choose_points(tuning, others, cell.rule, drawn)]
+    seen, choices = (tuning, cell.tuned_by.points) if tuning else (results, points)
+    together = [[one] for one in seen] if cell.experiment.drawn else [seen]
+    chosen = np.concatenate([select(some, choices, cell.rule) for some in together])
+    if not tuning:
+        return chosen
+    names, wanted = list(cell.tuned_by.algorithm.grid), [choices[number] for number in chosen]
     return np.array(
         [[all(p[name] == w[name] for name in names) for p in points].index(True) for w in wanted]
     )
@@ -412,10 +387,12 @@ def played_cell(cell: Any, store: Store, failed: Mapping[str, Failure]) -> dict[
     or if each repeat has its own draw, each repeat uses the alternative that the rule prefers.
     """
     nothing = {"experiment": cell.experiment, "alternatives": cell.alternatives, **NOTHING}
-    cell, lacking = left_by_search(cell, store)
-    if lacking:
+    experiment, n_repeats, is_last = stages(cell, store)[-1]
+    if not is_last:
+        lacking = experiment.repeats(cell.seed, n_repeats)
         known = cell.too_slow or "the search is not done"
         return nothing | {"why": why_lacking(lacking, 0, failed, known)}
+    cell = cell._replace(experiment=experiment, search=None)
     if cell.alternatives and not is_without_hindsight(cell.rule) and not cell.experiment.drawn:
 
         def rank(one: Any) -> float:

@@ -26,7 +26,7 @@ from omtl.experiment.selection import NO_HINDSIGHT, early_costs, is_without_hind
 from omtl.experiment.specs import SelectionSpec
 from omtl.tables.cells import as_rows, each_cell, first_cell, planned, with_columns
 from omtl.tables.request import Request
-from omtl.tables.scoring import left_by_search, play_cells, record, scored
+from omtl.tables.scoring import play_cells, record, scored, stages
 from omtl.tables.verdict import OURS
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
@@ -128,8 +128,7 @@ def test_a_search_without_hindsight_looks_at_the_first_part(store: Store) -> Non
     table = table_of(SEARCH, repeats=2, rule=SelectionSpec.named(NO_HINDSIGHT))
     play_cells(table, Request(parallel=SERIAL, store=store))
     assert record(table, store)["share"].tolist() == ["0.1", "0.1", "1"]
-    left, _ = left_by_search(first_cell(table), store)
-    assert len(left.experiment.points) == 2
+    assert len(stages(first_cell(table), store)[-1].experiment.points) == 2
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,11 @@ from omtl.tables.scoring import (
     FIRST,
     GROWTH,
     SETTLED,
-    choose_points,
+    chosen_for,
     combined,
     cost_of,
     findings_by_task,
     is_settled,
-    left_by_search,
     numbers_at,
     play_cells,
     play_until_settled,
@@ -144,7 +144,8 @@ def test_each_draw_has_hyper_parameters_of_its_own() -> None:
     results = [result_of(mistakes=mistakes, diverged=[0, 0]) for mistakes in both]
     experiment = with_grid(small("pm"), eta=[1, 2])
     for drawn, chosen, rates in ((False, [0, 0], [50, 10]), (True, [1, 0], [30, 10])):
-        points = choose_points(results, experiment.points, a_rule(), drawn)
+        of = {"experiment": replace(experiment, drawn=drawn), "rule": a_rule()}
+        points = chosen_for(SimpleNamespace(**of, alternatives=(), tuned_by=None), results)
         assert points.tolist() == chosen
         assert numbers_at(results, points, "error", a_rule()).tolist() == rates
 
@@ -167,8 +168,8 @@ def asked(store: Store) -> Request:
 def test_rungs_are_played_as_said(store: Store) -> None:
     """Each rung has its share and repeats, of the points that its predecessor found best."""
     table = table_of(SEARCH, repeats=3)
-    assert len(stages(first_cell(table), store)) == 1
-    assert len(left_by_search(first_cell(table), store)[1]) == 1
+    (first,) = stages(first_cell(table), store)
+    assert (first.repeats, first.is_last) == (1, False)
     outcome = play_cells(table, asked(store))
     assert outcome.computed == 1 + 2 + 3
     rows = record(table, store)
