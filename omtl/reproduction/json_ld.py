@@ -94,16 +94,13 @@ def _parquet(data: DataSet) -> tuple[bytes, list[str]]:
     import pyarrow as pa  # of the extra `tables`, which nothing else here needs
     import pyarrow.parquet as pq
 
-    y = data.y if data.real else data.y.astype(np.int8)
-    columns = {"task": pa.array(data.task.astype(str)), "y": pa.array(y)}
-    if isinstance(data.X, sparse.csr_array):
-        starts = pa.array(data.X.indptr.astype(np.int32))
-        columns["indices"] = pa.ListArray.from_arrays(starts, data.X.indices.astype(np.int32))
-        values = data.X.data
+    X, y = data.X, data.y if data.real else data.y.astype(np.int8)
+    columns: dict[str, Any] = {"task": data.task.astype(str), "y": y}
+    if isinstance(X, sparse.csr_array):
+        columns["indices"] = np.split(X.indices.astype(np.int32), X.indptr[1:-1])
+        columns["values"] = np.split(X.data, X.indptr[1:-1])
     else:
-        starts = pa.array(np.arange(len(data) + 1, dtype=np.int32) * data.X.shape[1])
-        values = data.X.ravel()
-    columns["values"] = pa.ListArray.from_arrays(starts, pa.array(values))
+        columns["values"] = list(X)
     content = io.BytesIO()
     pq.write_table(pa.table(columns), content)
     return content.getvalue(), [*columns]

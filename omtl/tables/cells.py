@@ -206,16 +206,9 @@ def cell_names_in(cells: pd.DataFrame) -> list[str]:
     where the table has several: ``OSMTL-e on Landmine Detection, auc``.
     """
     several = cells["metric"].nunique() > 1
-    return [
-        ", ".join(
-            [
-                f"{cell.algorithm} on {cell.dataset}",
-                *([] if cell.task == ALL_TASKS else [cell.task]),
-                *([cell.metric] if several else []),
-            ]
-        )
-        for cell in each_cell(cells)
-    ]
+    task = (", " + cells["task"]).where(cells["task"] != ALL_TASKS, "")
+    metric = ", " + cells["metric"] if several else ""
+    return (cells["algorithm"] + " on " + cells["dataset"] + task + metric).tolist()
 
 
 def only(cells: pd.DataFrame, name: str) -> pd.DataFrame:
