@@ -51,7 +51,7 @@ def test_kept_results_are_read_as_they_were_scored(table: str, store: Store) -> 
         cells, found = stored_or_published(planned(run.table, asked), asked)
         assert found is not None
         assert (found.reading, found.selection) == (run.reading, run.selection)
-        assert as_rows(cells).to_dict("records") == run.rows
+        assert as_rows(cells).to_dict("records") == run.rows.to_dict("records")
         assert not any(cells["alternatives"])  # where print has the best of several, it is known
         for other in (replace(asked, seed=seed + 1), replace(asked, repeats=repeats + 1)):
             assert published_run(planned(run.table, other), other) is None
