@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from omtl.data.examples import Examples
-from omtl.data.rows import rows_of, square_norms
+from omtl.data.rows import Examples, rows_of, square_norms
 from omtl.data.scaling import SCALES, new_scale
 from omtl.data.streams import Stream, Tasks
 from omtl.data.validation import sound_tasks

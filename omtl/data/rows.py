@@ -1,4 +1,4 @@
-"""Rows of examples, dense or sparse, in the form that compiled code reads."""
+"""Rows of examples, dense or sparse, labelled or not, in the form that compiled code reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
+
+from omtl.data.streams import Tasks
 
 NO_ARRAY = (
     "a row is not an array, as it may be sparse: use dot(w, x) and axpy(a, x, w) of omtl.ops, or "
@@ -59,3 +61,17 @@ def square_norms(X: np.ndarray | sparse.csr_array) -> np.ndarray:
     if isinstance(X, sparse.csr_array):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("ij,ij->i", X, X)
+
+
+class Examples(NamedTuple):
+    """Labelled rows of many tasks."""
+
+    rows: Rows
+    y: np.ndarray
+    task: np.ndarray
+    square_norm: np.ndarray
+
+
+def examples_of(tasks: Tasks) -> Examples:
+    """Return the examples of tasks."""
+    return Examples(rows_of(tasks.X), tasks.y, tasks.task, square_norms(tasks.X))

@@ -1,7 +1,8 @@
 """Scaling features by the examples seen so far: of an example, nothing later is known.
 
 Each example is scaled by statistics of the earlier ones and of itself, all tasks together, as it
-arrives and before its label is known.
+arrives and before its label is known. Passing examples one by one or in arrays gives identical
+bits.
 """
 
 from __future__ import annotations
@@ -11,22 +12,7 @@ import numpy as np
 from omtl.util.errors import choose
 
 
-class RunningScale:
-    """Statistics of the examples seen so far, by feature.
-
-    Passing examples one by one or in arrays gives identical bits.
-    """
-
-    def follow(self, X: np.ndarray) -> np.ndarray:
-        """Return rows scaled one after the other, and remember them."""
-        raise NotImplementedError
-
-    def next_one(self, X: np.ndarray) -> np.ndarray:
-        """Return rows, each scaled as if it came next; none is remembered."""
-        raise NotImplementedError
-
-
-class StandardScale(RunningScale):
+class StandardScale:
     """Scale to (x − mean) / standard deviation; 0 while a feature has had one value only.
 
     Sums are of differences from the first example, so that large constants do not cancel digits.
@@ -69,7 +55,7 @@ def _standardised(
     return np.divide(away - mean, deviation, out=np.zeros_like(away), where=deviation > 0.0)
 
 
-class MinMaxScale(RunningScale):
+class MinMaxScale:
     """Scale to (x − least) / (greatest − least), from 0 to 1; 0 while these are equal."""
 
     least: np.ndarray | None = None
@@ -96,6 +82,9 @@ class MinMaxScale(RunningScale):
 def _between(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.divide(X - low, high - low, out=np.zeros_like(X), where=high > low)
 
+
+RunningScale = StandardScale | MinMaxScale
+"""Statistics of the examples seen so far, by feature."""
 
 SCALES: dict[str, type[RunningScale]] = {"standard": StandardScale, "minmax": MinMaxScale}
 """The kinds of scaling by name."""

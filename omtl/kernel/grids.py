@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.data.examples import Examples
-from omtl.data.rows import DenseRows, Rows, SparseRows
+from omtl.data.rows import DenseRows, Examples, Rows, SparseRows
 from omtl.data.streams import Stream
 from omtl.kernel.inlining import forms, inlined, loop
 from omtl.kernel.lanes import SUMS

@@ -99,7 +99,7 @@ def run(
     state
         Its state, which is modified.
     examples, stream
-        The examples (`omtl.data.examples.Examples`), and their order.
+        The examples (`omtl.data.rows.Examples`), and their order.
     recorder : NamedTuple
         Records the play.
     compiled : bool

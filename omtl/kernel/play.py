@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.data.examples import Examples
+from omtl.data.rows import Examples
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.rules import Example, Learner, Play, Shape

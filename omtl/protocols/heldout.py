@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from omtl.data import streams
-from omtl.data.examples import Examples
 from omtl.data.preparation import PreparedData, in_order, scaled_rows
+from omtl.data.rows import Examples
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.inlining import loop
 from omtl.kernel.play import play

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.data.examples import Examples
+from omtl.data.rows import Examples
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.products import axpy, sum_of_squares

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from omtl.data.examples import Examples
-from omtl.data.rows import rows_of, square_norms
+from omtl.data.rows import Examples, rows_of, square_norms
 from omtl.data.streams import first_part
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from omtl.data.examples import Examples
 from omtl.data.preparation import PreparedData
-from omtl.data.rows import square_norms
+from omtl.data.rows import Examples, square_norms
 from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, new_trace

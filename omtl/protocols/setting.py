@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from omtl.data import streams
-from omtl.data.examples import Examples
 from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import PreparedData, in_order
-from omtl.data.rows import SparseRows, square_norms
+from omtl.data.rows import Examples, SparseRows, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.rules import Shape, findings
 from omtl.util.errors import UserError, choose

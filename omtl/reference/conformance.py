@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from omtl.data.examples import examples_of
+from omtl.data.rows import examples_of
 from omtl.kernel.grids import play_points
 from omtl.kernel.not_compiled import REFUSALS, why
 from omtl.kernel.play import Trace, play

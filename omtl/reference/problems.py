@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
+from omtl.data.rows import examples_of
 from omtl.data.streams import Stream, Tasks, one_by_one, rounds
 from omtl.kernel.loop import run
 from omtl.kernel.play import Trace, play

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from omtl.data.examples import Examples
+from omtl.data.rows import Examples
 from omtl.data.streams import Stream
 from omtl.data.triplets import BLOCK, Triplets
 from omtl.experiment.playing import new_learner, setting_of

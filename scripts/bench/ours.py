@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from omtl.data.examples import Examples
 from omtl.data.networks import modes
 from omtl.data.preparation import PreparedData
-from omtl.data.rows import square_norms
+from omtl.data.rows import Examples, square_norms
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.play import Trace, play
 from omtl.kernel.rules import Learner, Shape

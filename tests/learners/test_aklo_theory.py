@@ -15,7 +15,7 @@ from profiles import powers
 from scipy import sparse
 from scipy.optimize import minimize
 
-from omtl.data.examples import examples_of
+from omtl.data.rows import examples_of
 from omtl.learners.lifelong import AKLO
 from omtl.protocols import accumulation, rehearsed
 from omtl.reference.problems import Case, recorded

@@ -14,8 +14,8 @@ import pytest
 from learner_cases import LAYOUTS, played
 from miniature import small
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
+from omtl.data.rows import examples_of
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.playing import compute
 from omtl.kernel.play import ZERO_SCORES, play

@@ -11,8 +11,8 @@ from estimator_cases import COMPILED, NAMES, VARIANTS, data, estimator, in_turn,
 from scipy import sparse
 from sklearn.base import clone
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
+from omtl.data.rows import examples_of
 from omtl.data.streams import Stream, Tasks, lifelong, rounds
 from omtl.kernel.play import play
 from omtl.reference.problems import Case

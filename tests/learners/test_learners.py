@@ -9,9 +9,9 @@ import pytest
 from learner_cases import compare, played
 from scipy import sparse
 
-from omtl.data.examples import examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import in_order, prepared_data
+from omtl.data.rows import examples_of
 from omtl.data.streams import Stream, Tasks
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape, findings, penalty, proximity

@@ -13,10 +13,9 @@ import pytest
 from data_sets import real
 
 from omtl.api.comparisons import compare
-from omtl.data.examples import Examples, examples_of
 from omtl.data.networks import mixing_matrix
 from omtl.data.preparation import prepare
-from omtl.data.rows import SparseRows, rows_of, square_norms
+from omtl.data.rows import Examples, SparseRows, examples_of, rows_of, square_norms
 from omtl.data.streams import one_by_one
 from omtl.kernel.loop import run
 from omtl.kernel.losses import ABSOLUTE

@@ -14,7 +14,7 @@ from learner_cases import THOROUGH, cases, in_given_order
 from profiles import powers
 from scipy.optimize import minimize
 
-from omtl.data.examples import examples_of
+from omtl.data.rows import examples_of
 from omtl.data.streams import Tasks
 from omtl.learners.rom import ROMPGD, ROMRDA
 from omtl.protocols import objective

@@ -32,7 +32,7 @@ from omtl.util.paths import PACKAGE
 PLAYED = """
 import numpy as np
 from omtl.data.streams import Tasks, lifelong
-from omtl.data.examples import examples_of
+from omtl.data.rows import examples_of
 from omtl.kernel.play import play
 from omtl.kernel.rules import Shape
 from omtl.learners.gradient import GradientDescent

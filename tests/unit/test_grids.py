@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learner_cases import LAYOUTS, THOROUGH, VARIANTS, cases, in_layout
 
-from omtl.data.examples import examples_of
+from omtl.data.rows import examples_of
 from omtl.kernel.grids import share
 from omtl.kernel.inlining import inlined
 from omtl.kernel.play import play
