@@ -98,9 +98,3 @@ def paper_file(paper: str, name: str) -> Path:
     """Return the path of a paper's file, which need not exist."""
     folders = [each.experiments / paper for each in reversed(providers())]
     return next((folder for folder in folders if folder.is_dir()), folders[-1]) / name
-
-
-def published_file(table: str, description: Path) -> Path:
-    """Return the path of a table's published numbers, of the provider that describes the table."""
-    of = next(each for each in providers() if description.is_relative_to(each.experiments))
-    return of.published / f"{table}.csv"

@@ -12,7 +12,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
-from omtl.experiment.config import load_option, options, paper_file, paper_files, published_file
+from omtl.experiment.config import load_option, options, paper_file, paper_files
 from omtl.experiment.schema import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -27,6 +27,7 @@ from omtl.experiment.schema import (
 from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
 from omtl.util.errors import UserError, choose
 from omtl.util.files import State, file_state
+from omtl.util.providers import providers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -520,7 +521,9 @@ def published(table: str) -> list[dict[str, str]]:
         If they cannot be read, or are not those of the table, each once.
     """
     known = descriptions("table")
-    path = published_file(table, known[choose("table", table, known)])
+    described = known[choose("table", table, known)]
+    of = next(each for each in providers() if described.is_relative_to(each.experiments))
+    path = of.published / f"{table}.csv"
     return _published(path, table, file_state(path))
 
 

@@ -393,7 +393,12 @@ class ParallelSpec(Spec):
     unit_mib: Annotated[int, LIMIT] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse the address of a cluster where there is none."""
+        """Refuse workers of a process that has none, and the address of a cluster likewise."""
+        if self.backend == "sequential" and self.jobs != 1:
+            raise UserError(
+                f"it computes one unit after another, so it takes no jobs={self.jobs}; use threads "
+                "or processes"
+            )
         if self.address is not None and self.backend not in ("dask", "ray"):
             raise UserError(
                 f"it runs on this machine only, so it takes no address={self.address!r}; "
@@ -405,8 +410,7 @@ class ParallelSpec(Spec):
         """How many units are computed at once on this machine."""
         import joblib  # what is stored does without
 
-        asked = 1 if self.backend == "sequential" else self.jobs
-        return joblib.cpu_count() if asked < 1 else asked
+        return joblib.cpu_count() if self.jobs < 1 else self.jobs
 
 
 SERIAL = ParallelSpec(name="serial", backend="sequential", jobs=1)
