@@ -53,8 +53,7 @@ def draw_overview() -> Figure:
     drawn = Figure(figsize=(9.0, 3.9), layout="constrained")
     left, right = drawn.subplots(1, 2, width_ratios=(1.25, 1.0))
     draw_cells(left, cells)
-    colours = {verdict: colour for verdict, (_, colour) in STYLES.items()}
-    draw_agreement(cells, colours, right).set_title("error rates (%) of all cells, ±10% shaded")
+    draw_agreement(cells, right).set_title("error rates (%) of all cells, ±10% shaded")
     return drawn
 
 

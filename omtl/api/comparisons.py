@@ -191,8 +191,10 @@ class Comparison(DisplayedResult):
 
     def plot(self, ax: Axes | None = None, dataset: str | None = None) -> Axes:
         """Draw the learning curves on a data set, by default the first; return the axes."""
+        titles = {config.dataset.name: title for title, config in self.configs.items()}
         names = [*self.configs]
-        name = names[0] if dataset is None else known_name("data set", dataset, names)
+        wanted = names[0] if dataset is None else titles.get(dataset, dataset)
+        name = known_name("data set", wanted, names)
         drawn = {panel.title: panel.axes[0] for panel in self._panels}
         ax = draw_lines(drawn.get(name, CURVES), ax)
         ax.set_title(name)

@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 Export = tuple[dict[str, str | bytes], str, str, str]
 """Contents of files by suffix; their common name; what they are; and where the numbers are from."""
 
-PAPERS = {
-    path.parent.name: read_yaml(path)["cites"] for path in sorted(EXPERIMENTS.glob("*/paper.yaml"))
-}
-"""The reproduced papers, by the names of their folders in ``experiments/``."""
-
 
 def citations(overrides: Sequence[str]) -> str:
     """Return what to cite for a run with these overrides, as BibTeX."""
@@ -211,7 +206,9 @@ def bibtex(used: Iterable[Experiment | Unit | ComposedRun], paper: str | None) -
         If a key is not in the bibliography.
     """
     known, runs = bibtex_entries(BIBLIOGRAPHY.read_text(encoding="utf-8")), list(used)
-    found = {PAPERS[paper]: known[PAPERS[paper]]} if paper in PAPERS else {}
+    about = EXPERIMENTS / str(paper) / "paper.yaml"
+    key = read_yaml(about)["cites"] if about.exists() else ""
+    found = {key: known[key]} if key else {}
     for algorithm in (run.algorithm for run in runs):
         for key in algorithm.cites:
             if key not in known:

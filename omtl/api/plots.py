@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,6 +9,7 @@ import pandas as pd
 from omtl.figures.numbers import ShownPanel
 from omtl.figures.panels.axes import Axes as Lines
 from omtl.figures.pictures import LOOK
+from omtl.tables.layout import STYLES
 from omtl.tables.verdict import CLOSE, JUDGED
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ INK = {
     "green": "#009e73",
     "yellow": "#e69f00",
     "bold red": "#d55e00",
-    "bright_black": "#7f7f7f",
 }
 """The colours of a terminal as they are drawn, told apart with any colour vision."""
 
@@ -58,15 +57,13 @@ def draw_lines(part: Lines, ax: Axes | None) -> Axes:
     return ax
 
 
-def draw_agreement(frame: pd.DataFrame, colours: Mapping[str, str], ax: Axes) -> Axes:
-    """Draw our numbers against published ones, one point a cell; return the axes.
+def draw_agreement(frame: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw our numbers against published ones, one point per cell, in the colours of a terminal.
 
     Parameters
     ----------
     frame : DataFrame
         Columns ``published_mean``, ``ours_mean``, ``verdict``.
-    colours : mapping
-        A colour for each verdict, as on a terminal.
     ax : Axes
         Where to draw.
     """
@@ -80,7 +77,7 @@ def draw_agreement(frame: pd.DataFrame, colours: Mapping[str, str], ax: Axes) ->
     for verdict in JUDGED:
         rows = cells[cells["verdict"] == verdict]
         if len(rows):
-            colour = INK.get(colours[verdict], colours[verdict])
+            colour = INK[STYLES[verdict][1]]
             label = f"{verdict} ({len(rows)})"
             ax.scatter(rows["published_mean"], rows["ours_mean"], s=22, color=colour, label=label)
     ax.set(xlabel="published", ylabel="ours")

@@ -27,7 +27,7 @@ from omtl.figures.panels.axes import Curve
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util.errors import UserError
-from omtl.util.views import DisplayedResult, View, as_shown
+from omtl.util.views import DisplayedResult, View, view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,18 +101,16 @@ class Runs(DisplayedResult):
         about = [c for c in about if c in ("run", "failed") or table[c].nunique(dropna=False) > 1]
         heads = [column for column in about if column not in LAST]
         ends = [column for column in LAST if column in about]
-        rows = [
-            [
-                *(as_shown(row[head]) for head in heads),
-                *(_number(row, name) for name in metrics),
-                *(as_shown(row[end]) for end in ends),
-                "best" if row["run"] == self.best else "",
-            ]
-            for row in table.to_dict("records")
-        ]
-        titles = [f"{name} {METRICS[name].unit}".strip() for name in metrics]
-        colours = ["green" if row[-1] else "" for row in rows]
-        return View([*heads, *titles, *ends, ""], rows, right=titles, colours=colours)
+        titles = {name: f"{name} {METRICS[name].unit}".strip() for name in metrics}
+        of_metrics = {
+            title: [_number(row, name) for row in table.to_dict("records")]
+            for name, title in titles.items()
+        }
+        is_best = table["run"] == self.best
+        shown = table[heads].assign(**of_metrics, **table[ends])
+        shown[""] = np.where(is_best, "best", "")
+        colours = np.where(is_best, "green", "").tolist()
+        return replace(view_of(shown), right=[*titles.values()], colours=colours)
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,16 +244,13 @@ def sweep(
         chosen = dict(zip(several, values, strict=False))
         words = [str(word) for word in values[len(several) :]]
         about = [*(f"{n}={v}" for n, v in chosen.items() if isinstance(v, str | int)), *words]
-        records[str(number)] = {**_attempted(words, chosen, grid), "overrides": about}
+        config = composed_run(words, chosen, grid)
+        try:
+            record = play_run(config)
+        except UserError as fault:
+            record = {"config": config.as_mapping(), "failed": str(fault)}
+        records[str(number)] = {**record, "overrides": about}
     failed = [record["failed"] for record in records.values() if "failed" in record]
     if len(failed) == len(records):
         raise UserError(failed[0])
     return Runs(records)
-
-
-def _attempted(words: list[str], chosen: dict[str, Any], grid: Grid | None) -> dict[str, Any]:
-    config = composed_run(words, chosen, grid)
-    try:
-        return play_run(config)
-    except UserError as fault:
-        return {"config": config.as_mapping(), "failed": str(fault)}

@@ -38,7 +38,7 @@ from omtl.tables.cells import (
     planned,
     with_numbers,
 )
-from omtl.tables.layout import STYLES, TableLayout, captioned_latex, counts, lay_out, with_texts
+from omtl.tables.layout import TableLayout, captioned_latex, counts, lay_out, with_texts
 from omtl.tables.notes import notes, notes_on_sources, why_of
 from omtl.tables.published_results import (
     folder_for,
@@ -187,8 +187,7 @@ class Table(DisplayedResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw our numbers against the published ones, coloured by verdict; return the axes."""
-        colours = {verdict: colour for verdict, (_, colour) in STYLES.items()}
-        return draw_agreement(self.frame, colours, axes_for(ax))
+        return draw_agreement(self.frame, axes_for(ax))
 
     def to_latex(self) -> str:
         """Return published and our numbers as a LaTeX table (booktabs)."""
