@@ -295,27 +295,27 @@ class ProtocolSpec(Spec):
         return self.settings.get("share", 1.0)
 
 
-IN_ROUNDS = {
-    f"omtl.protocols.{name}"
-    for name in ("accumulation", "cumulative", "given_order", "objective", "rehearsed")
-}
-"""The modules that play streams of rounds, or of task after task, by the same settings."""
+ALIKE = {f"omtl.protocols.{name}" for name in ("cumulative", "given_order", "rehearsed")}
+"""The modules that read the same settings."""
+
+IN_ROUNDS = ALIKE | {"omtl.protocols.accumulation", "omtl.protocols.objective"}
+"""The modules that play streams of rounds, or of task after task."""
+
+OF_STREAMS = {"checkpoints", "join", "run_out", "share"}
+"""The settings of these streams, of which ``share`` is the part to play."""
 
 
 def known_settings(module: str = "") -> set[str]:
-    """Return the settings that a module of the project reads, or any protocol: of their configs.
-
-    Those in rounds read ``share`` too, the part of the stream to play.
-    """
-    alike = IN_ROUNDS if module in IN_ROUNDS else {module}
+    """Return the settings that a module of the project reads, or any protocol: of their configs."""
+    alike = ALIKE if module in ALIKE else {module}
     specs = {one: ProtocolSpec.named(one) for one in options("protocol")}
     read = [
         spec
         for name, spec in specs.items()
         if spec.module in alike and option_file("protocol", name).is_relative_to(CONF)
     ]
-    share = {"share"} if module in IN_ROUNDS else set()
-    return share.union(*(spec.settings for spec in read or specs.values()))
+    of_stream = OF_STREAMS if module in IN_ROUNDS else set()
+    return of_stream.union(*(spec.settings for spec in read or specs.values()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from omtl.data.streams import Stream
 from omtl.kernel.loop import run
 from omtl.kernel.rules import Example, Play, Shape
 from omtl.learners.lifelong import AKLO, CLIP_EACH
-from omtl.protocols.setting import Setting, by_learner, refuse_dropped
+from omtl.protocols.setting import Setting, by_learner, refuse_dropped, starts_of_tasks
 from omtl.util.errors import UserError
 
 NEEDS = ("score", "update")
@@ -130,13 +130,14 @@ def play_grid(learners: Iterable[Any], setting: Setting) -> dict[str, np.ndarray
     Raises
     ------
     UserError
-        If a row is empty, or a feature was dropped (`omtl.data.preparation.prepared_data`), so that
-        norms of weights are incomplete.
+        If tasks alternate in the stream, a row is empty, or a feature was dropped
+        (`omtl.data.preparation.prepared_data`), so that norms of weights are incomplete.
     """
     refuse_dropped(setting.source, "accumulation")
     if not setting.source.square_norm.all():
         raise UserError("protocol accumulation: the data set has empty rows; leave them out")
     examples, stream, shape = setting.played()
+    starts_of_tasks(examples.task[stream.example], "errors of past classifiers are measured")
     records = [
         measure_accumulation(learner, examples, stream, shape)._asdict() for learner in learners
     ]

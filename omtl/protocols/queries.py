@@ -40,7 +40,8 @@ def queried_part(setting: Setting) -> HeldOutPart:
     """
     if setting.protocol["per_task"] is not None:
         per_task, rng = setting.protocol["per_task"], setting.rng("split")
-        return begun(part_of(setting, 0, *split(setting.tasks, per_task, "plain", rng)), setting)
+        parts = split(setting.tasks, per_task, "plain", rng, asked="per_task")
+        return begun(part_of(setting, 0, *parts), setting)
     share, n = setting.protocol["test_share"], setting.tasks.y.size
     n_test = round(share * n)
     if not 0 < n_test < n:

@@ -36,7 +36,7 @@ def _spread(y: np.ndarray, n: int, sampling: str, rng: np.random.Generator) -> n
 
 
 def split(
-    tasks: Tasks, n_train: int, sampling: str, rng: np.random.Generator
+    tasks: Tasks, n_train: int, sampling: str, rng: np.random.Generator, asked: str = "n_train"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and the test examples: `n_train` of each task, and all others.
 
@@ -50,6 +50,8 @@ def split(
         of positives, rounded, or are half positive and half negative; a class of fewer than
         `n_train` examples then gives half of them, and the other class the rest.
     rng : numpy.random.Generator
+    asked : str
+        The protocol's setting that gives the number, for the message.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def split(
     for name, own in zip(tasks.names, in_given_order(tasks), strict=True):
         if own.size <= n_train:
             raise UserError(
-                f"task {name!r} has {own.size} examples, of which protocol.n_train={n_train} "
+                f"task {name!r} has {own.size} examples, of which protocol.{asked}={n_train} "
                 "leaves none for the test; ask for fewer"
             )
         y = tasks.y[own]
