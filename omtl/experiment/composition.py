@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
@@ -73,11 +73,19 @@ def closed_environment() -> Iterator[None]:
         OmegaConf.register_new_resolver("oc.env", oc.env, replace=True)
 
 
+GRAMMAR = "https://hydra.cc/docs/1.3/advanced/override_grammar/basic"
+"""Where Hydra says how overrides are written."""
+
+
 @contextmanager
 def in_one_sentence() -> Iterator[None]:
     """Report what Hydra raises for a wrong override or config as a `UserError`."""
     try:
         yield
+    except OverrideParseException as fault:
+        raise UserError(
+            f"{fault.override!r} cannot be read as NAME=VALUE; see {GRAMMAR}"
+        ) from fault
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as fault:
         raise UserError(" ".join(str(fault).split())) from fault
 
@@ -96,7 +104,10 @@ PROGRESSIVE = {
 @in_one_sentence()
 def overrides_in(words: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra parses them; raise UserError if it cannot."""
-    return OverridesParser.create().parse_overrides(overrides=list(words))
+    found = OverridesParser.create().parse_overrides(overrides=list(words))
+    if nameless := [each.input_line for each in found if not each.key_or_group]:
+        raise UserError(f"{nameless[0]!r} names nothing; write NAME=VALUE, such as algorithm=coml")
+    return found
 
 
 def spelt_out(words: Sequence[str]) -> list[str]:

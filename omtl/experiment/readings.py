@@ -127,6 +127,14 @@ class Reading(Spec):
     paper: str | None
     answers: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse answers to the questions of no paper."""
+        if self.answers and self.paper is None:
+            raise UserError(
+                f"it is of no paper, so nothing asks {next(iter(self.answers))!r}; name a reading "
+                "of a paper, such as reading=dom/as_read"
+            )
+
     @classmethod
     def of(cls, paper: str, name: str) -> Self:
         """Return a reading of a paper: ``conf/reading/<paper>/<name>.yaml``, or the one for all.

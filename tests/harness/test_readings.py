@@ -100,7 +100,7 @@ def test_a_blind_search_answers_no_question_that_the_print_has_led_to(
 @pytest.mark.usefixtures("tried")
 def test_a_search_may_begin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """It drops the answers that it may not take, and a worse beginning ends at the same answers."""
-    begun = Reading(name="elsewhere", paper=None, answers={"first": "worse", "second": "better"})
+    begun = Reading(name="elsewhere", paper="dom", answers={"first": "worse", "second": "better"})
     monkeypatch.setattr(
         Reading, "of", lambda _paper, name: begun if name == "elsewhere" else AS_WRITTEN
     )
