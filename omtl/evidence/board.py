@@ -21,11 +21,11 @@ from omtl.compute.store import Store
 from omtl.evidence.compared_learners import baselines, curves_of, learner_label, seen_by_all, tuned
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
-from omtl.experiment.playing import load_prepared, new_learner, setting_of
+from omtl.experiment.playing import learner_class, load_prepared, new_learner, setting_of
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path, select
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
-from omtl.sklearn.parameters import ANY, declared_entries
+from omtl.sklearn.parameters import ANY, declared_values
 from omtl.tables.scoring import numbers_at
 from omtl.theory.comparators import least_losses
 from omtl.util.errors import UserError
@@ -276,11 +276,12 @@ def at_edge(experiment: Experiment) -> np.ndarray:
     learner would accept one beyond it.
     """
     algorithm = experiment.algorithm
-    declared = getattr(declared_entries().get(algorithm.learner.rpartition(".")[2]), "values", {})
+    learner = learner_class(algorithm.learner)
+    declared = declared_values(learner.__name__, learner.__doc__)
     names = [name for name, values in algorithm.grid.items() if len(values) > 2]
 
     def is_end(values: pd.Series) -> pd.Series:
-        fits = declared.get(values.name, ANY)[1]
+        fits = declared.get(str(values.name), ANY)[1]
         ends = ((values.min(), -np.inf), (values.max(), np.inf))
         return values.isin([end for end, way in ends if fits(float(np.nextafter(end, way)))])
 

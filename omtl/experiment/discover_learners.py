@@ -11,12 +11,13 @@ from typing import Any
 from omtl.experiment.config import option_files, options
 from omtl.experiment.playing import module_at, new_learner
 from omtl.experiment.specs import AlgorithmSpec
+from omtl.sklearn.parameters import ANY, declared_values
 from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import extensions
 
-STAND_IN = 0.5
-"""Value of a hyper-parameter without a config or a default."""
+STAND_INS = (0.5, 1.0, 2.0)
+"""Values of a hyper-parameter without a config or a default: its first valid one is taken."""
 
 
 def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
@@ -57,11 +58,18 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
         for spec in specs:
             yield from _of_spec(spec)
         if not specs:
-            values = inspect.signature(kind).parameters.items()
-            point = {key: STAND_IN for key, one in values if one.default is one.empty}
+            parameters = inspect.signature(kind).parameters.items()
+            asked = [key for key, one in parameters if one.default is one.empty]
+            point = {key: _stand_in(kind, key) for key in asked}
             about: dict[str, Any] = {"name": name, "label": name, "learner": path}
             spec = AlgorithmSpec(**about, networked=False, fixed=point, grid={})
             yield f"{name}({_told(point)}), of no config", new_learner(spec, point)
+
+
+def _stand_in(kind: type, name: str) -> float:
+    """Return a value for a hyper-parameter that nothing gives one."""
+    _, fits = declared_values(kind.__name__, kind.__doc__).get(name, ANY)
+    return next(filter(fits, STAND_INS), STAND_INS[0])
 
 
 def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from omtl.data.streams import Classes, Tasks
 from omtl.experiment.schema import typed
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
 from omtl.experiment.unit import Result, Unit, import_fault
-from omtl.sklearn.parameters import ANY, declared_entries
+from omtl.sklearn.parameters import ANY, declared_values
 from omtl.util.code import code_version, imported
 from omtl.util.errors import UserError, choose
 from omtl.util.host import host
@@ -267,10 +267,9 @@ def new_learner(algorithm: AlgorithmSpec, point: Mapping[str, Any]) -> Any:
             f"algorithm {algorithm.name}: {', '.join(wrong)} is not a hyper-parameter; "
             f"there are {known}"
         )
-    ours = learner.__module__.startswith("omtl.learners.")
-    declared = getattr(declared_entries().get(learner.__name__) if ours else None, "values", {})
+    values = declared_values(learner.__name__, learner.__doc__)
     for key, value in point.items():
-        words, fits = declared.get(key, ANY)
+        words, fits = values.get(key, ANY)
         if isinstance(value, int | float) and not fits(value):
             raise UserError(f"algorithm {algorithm.name}: {key}={value!r} must be {words}")
     try:

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omtl.util.code import syntax_tree
+from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
 
 Values = tuple[str, Callable[[float], bool]]
@@ -131,8 +132,9 @@ LINES: dict[str, Callable[[str], Any]] = {
 """How the lines of a docstring's section ``Estimator`` are read."""
 
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
-RANGE = re.compile(r"^(\w+(?:, \w+)*) : (?:float|int) in (.*)$", re.MULTILINE)
-INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+RANGE = re.compile(r"^(\w+(?:, \w+)*) : (?:float|int) in ([\[(].*?[\])])", re.MULTILINE)
+END = r"(-?(?:inf|\d+(?:\.\d+)?))"
+INTERVAL = re.compile(rf"([\[(]){END}, {END}([\])])")
 
 
 def sections_of(doc: str | None) -> dict[str, str]:
@@ -143,10 +145,10 @@ def sections_of(doc: str | None) -> dict[str, str]:
 
 
 def values_in(text: str) -> Values:
-    """Return the numbers of an interval, such as ``[0, inf)``."""
+    """Return the numbers of an interval, such as ``[0, inf)``; raise UserError if it is none."""
     found = INTERVAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is not an interval such as [0, inf) or (0, 1]")
+        raise UserError(f"{text!r} is not an interval such as [0, inf) or (0, 1]")
     low, high = float(found[2]), float(found[3])
     above, words = (operator.ge, "at least") if found[1] == "[" else (operator.gt, "above")
     below, limit = (operator.le, "at most") if found[4] == "]" else (operator.lt, "below")
@@ -158,7 +160,23 @@ def values_in(text: str) -> Values:
     return words, lambda value: above(value, low) and below(value, high)
 
 
-def declared_entry(module: str, doc: str) -> Entry:
+@cache
+def declared_values(name: str, doc: str | None) -> Mapping[str, Values]:
+    """Return the valid values of hyper-parameters by name, as a learner's docstring has them.
+
+    Raises
+    ------
+    UserError
+        If an interval is not one of numbers.
+    """
+    found = RANGE.findall(inspect.cleandoc(doc or ""))
+    try:
+        return {one: values_in(text) for names, text in found for one in names_in(names)}
+    except UserError as fault:
+        raise UserError(f"the docstring of {name}: {fault}") from fault
+
+
+def declared_entry(module: str, name: str, doc: str) -> Entry:
     """Return what a learner's docstring declares.
 
     Raises
@@ -166,17 +184,13 @@ def declared_entry(module: str, doc: str) -> Entry:
     ValueError
         If it does so in words that are not known.
     """
-    values = {
-        name: values_in(interval)
-        for names, interval in RANGE.findall(doc)
-        for name in names_in(names)
-    }
     declared = sections_of(doc).get("Estimator", "")
     lines = [line.partition(" : ") for line in declared.splitlines()]
     unknown = [name for name, _, _ in lines if name not in LINES]
     if unknown:
         raise ValueError(f"a section Estimator has no line {unknown[0]!r}; known: {[*LINES]}")
-    return Entry(module, values=values, **{name: LINES[name](text) for name, _, text in lines})
+    found = {line: LINES[line](text) for line, _, text in lines}
+    return Entry(module, values=declared_values(name, doc), **found)
 
 
 RULES = ("score", "update", "close_round")
@@ -193,7 +207,8 @@ def declared_entries() -> dict[str, Entry]:
     for path in sorted((PACKAGE / "learners").glob("*.py")):
         for each in syntax_tree(path.read_text(encoding="utf-8")).body:
             if isinstance(each, ast.ClassDef) and _is_learner(each):
-                found[each.name] = declared_entry(path.stem, ast.get_docstring(each) or "")
+                doc = ast.get_docstring(each) or ""
+                found[each.name] = declared_entry(path.stem, each.name, doc)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from omtl.compute.store import Store
 from omtl.evidence.board import (
     DIGITS,
     BoardPlan,
+    at_edge,
     audit_choices,
     board_cells,
     bytes_of,
@@ -181,6 +183,22 @@ def test_the_audit_counts_a_choice_by_cross_validation_in_each_repeat() -> None:
     ]
     found = audit_choices(results, experiment, SelectionSpec.named("cv5"))
     assert found == {"edge": 0.5, "ties": 0.0}
+
+
+def test_an_edge_is_one_of_the_learners_own_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner of another module is not taken for ours of the same name."""
+
+    class DOM1:
+        """Parameters
+        ----------
+        eta : float in [1, 3]
+        """
+
+    monkeypatch.setitem(sys.modules, "elsewhere", SimpleNamespace(DOM1=DOM1))
+    experiment = small("dom1").patched({"algorithm.*.grid": {"eta": [1.0, 2.0, 3.0]}})
+    spec = replace(experiment.algorithm, learner="elsewhere.DOM1")
+    assert at_edge(experiment).tolist() == [True, False, True]
+    assert not at_edge(replace(experiment, algorithm=spec)).any()
 
 
 def test_the_command_of_a_cell_makes_its_number() -> None:
