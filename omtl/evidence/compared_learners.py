@@ -6,7 +6,7 @@ sets are one below the other, told apart by the column ``dataset``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -36,7 +36,7 @@ from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, ne
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
-from omtl.protocols.record_schema import SCHEMAS
+from omtl.protocols.record_schema import arrays_of
 from omtl.tables.scoring import diverged_in, numbers_at, why_unkept
 from omtl.util.errors import UserError
 
@@ -71,19 +71,9 @@ def default_selection(metric: str) -> str:
     return "cv5" if metric == "auc" else "progressive"
 
 
-def arrays_of(protocol: ProtocolSpec) -> Set[str] | None:
-    """Return the arrays that a protocol may leave; None for one that declares none."""
-    known = SCHEMAS.get(protocol.module.removeprefix("omtl.protocols."))
-    if known is None:  # an extension's
-        return None
-    lacking = {kind.optional for kind in known.values()} - {"", "yes"}
-    lacking -= {setting for setting, value in protocol.settings.items() if value}
-    return {name for name, kind in known.items() if kind.optional not in lacking}
-
-
 def measured_by(protocol: ProtocolSpec) -> list[str] | None:
     """Return the metrics that a protocol measures; None for one that declares no arrays."""
-    arrays = arrays_of(protocol)
+    arrays = arrays_of(protocol.module, protocol.settings)
     if arrays is None:
         return None
     return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
@@ -126,7 +116,7 @@ def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> No
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
         )
     check_measured(protocol, metric)
-    arrays = arrays_of(protocol)
+    arrays = arrays_of(protocol.module, protocol.settings)
     if arrays is not None and (why := why_unkept(METRICS[metric], arrays, rule)):
         raise UserError(why)
 

@@ -66,6 +66,24 @@ SCHEMAS: Mapping[str, Mapping[str, ArrayKind]] = _schemas()
 """The arrays of each module of `omtl.protocols`, by name."""
 
 
+def arrays_of(protocol: str, settings: Mapping[str, Any]) -> set[str] | None:
+    """Return the arrays that a protocol may leave; None for one that declares none.
+
+    Parameters
+    ----------
+    protocol : str
+        The protocol's module.
+    settings : mapping
+        The values of its config.
+    """
+    known = SCHEMAS.get(protocol.removeprefix("omtl.protocols."))
+    if known is None:  # an extension's
+        return None
+    lacking = {kind.optional for kind in known.values()} - {"", "yes"}
+    lacking -= {setting for setting, value in settings.items() if value}
+    return {name for name, kind in known.items() if kind.optional not in lacking}
+
+
 def check_arrays(
     arrays: Mapping[str, np.ndarray], protocol: str, n_points: int, n_tasks: int
 ) -> None:
