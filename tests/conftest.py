@@ -20,9 +20,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, 
 
 import data_fetchers
 from data_fetchers import _catalogue
-from data_fetchers.fetch import RemoteFile
+from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.commands._main import main
 from omtl.compute.store import Store
+from omtl.data.streams import Tasks
 from omtl.util.ending import DONE
 
 settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
@@ -62,14 +63,24 @@ def put(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="module")
-def real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Fetch real files anew where there is a mirror; elsewhere use what was fetched before."""
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Tasks]]:
+    """Return a function that loads real data, or skips the test where their files are not to hand.
+
+    They are fetched anew where there is a mirror; elsewhere those fetched before are used.
+    """
+
+    def real(name: str, **options: object) -> Tasks:
+        try:
+            return data_fetchers.load(name, **options)
+        except DataMissing as fault:
+            pytest.skip(str(fault))
+
     with pytest.MonkeyPatch.context() as patch:
         if os.environ.get("OMTL_DATA_MIRROR"):
             patch.setenv("OMTL_DATA", str(tmp_path_factory.mktemp("data")))
         else:
             patch.setenv("OMTL_OFFLINE", "1")
-        yield
+        yield real
 
 
 @pytest.fixture(scope="session")

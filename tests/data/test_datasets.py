@@ -10,7 +10,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from data_sets import real
 from miniature import SMALL_WALK, small
 
 import data_fetchers
@@ -18,6 +17,7 @@ import omtl
 from data_fetchers import landmine, mhc, options_of, sentiment
 from data_fetchers.fetch import DataMissing
 from omtl.commands._main import main
+from omtl.data.streams import Tasks
 from omtl.datasets import load, names
 from omtl.experiment import playing
 from omtl.experiment.config import options
@@ -159,12 +159,11 @@ FIRST = {DataSetSpec.named(name).loaded_by: name for name in reversed(KNOWN)}.va
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("real_home")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if name in FIRST else [pytest.mark.deep]) for name in KNOWN],
 )
-def test_real_data(name: str) -> None:
+def test_real_data(name: str, real: Callable[..., Tasks]) -> None:
     dataset = DataSetSpec.named(name)
     if dataset.loaded_by == "eachmovie":
         pytest.importorskip("rdata")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -116,37 +117,29 @@ def test_a_hyper_parameter_is_set_where_an_algorithm_has_it() -> None:
             assert {point["eta"] for point in run.experiment.points} == tried
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder where all is kept."""
-    monkeypatch.setenv("OMTL_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["omtl"])
-    return tmp_path
-
-
 def one(folder: Path, pattern: str) -> Path:
     """Return the only path that a pattern finds."""
     (path,) = folder.glob(pattern)
     return path
 
 
-def test_a_run_leaves_its_record(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_leaves_its_record(told: Callable[..., str], tmp_path: Path) -> None:
     """Its config, every repeat's numbers and a log; `collect` reads it."""
     words = ("algorithm=pm", "algorithm.margin=0.5", *SMALL)
-    assert omtl(["run", *words]) == 0
-    told = capsys.readouterr().out.splitlines()
-    record = json.loads(one(home, "runs/*/*/result.json").read_text())
+    said, *_ = told("run", *words).splitlines()
+    runs = tmp_path / "home" / "runs"
+    record = json.loads(one(runs, "*/*/result.json").read_text())
     assert record["config"] == composed(words).as_mapping()
     values = record["metrics"]["error"]["values"]
     assert len(values) == 2 == len(record["params"])
     assert record["returns"] == pytest.approx(np.mean(values))
-    assert f"error {np.mean(values):.2f}" in told[0]
-    assert told[0] in one(home, "runs/*/*/omtl.log").read_text()
-    shown = yaml.safe_load(one(home, "runs/*/*/.hydra/config.yaml").read_text())
+    assert f"error {np.mean(values):.2f}" in said
+    assert said in one(runs, "*/*/omtl.log").read_text()
+    shown = yaml.safe_load(one(runs, "*/*/.hydra/config.yaml").read_text())
     assert ComposedRun.read(shown) == ComposedRun.read(record["config"])
-    assert omtl(["run", "algorithm=pm", *SMALL]) == 0  # whose margin is not typed
-    assert omtl(["export", str(home / "runs"), "--by-repeat", "--to", str(home)]) == 0
-    table = pd.read_csv(home / "runs.csv")
+    told("run", "algorithm=pm", *SMALL)  # whose margin is not typed
+    told("export", str(runs), "--by-repeat", "--to", str(tmp_path))
+    table = pd.read_csv(tmp_path / "runs.csv")
     errors = table.groupby("algorithm.margin")["error"].apply(list)
     assert errors.index.tolist() == [0.0, 0.5]
     assert errors[0.5] == values
@@ -156,15 +149,16 @@ def test_a_run_leaves_its_record(home: Path, capsys: pytest.CaptureFixture[str])
     assert line(record | {"config": config}).startswith("DOM-I on the given network, Synthetic: ")
 
 
+@pytest.mark.usefixtures("told")
 def test_a_sweep_ends_with_one_table_of_all_jobs(
-    home: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A job that fails hides none of the others; the status tells."""
     assert omtl(["run", "-m", "algorithm=pa,stl,pm", *SMALL]) == 1
     told = capsys.readouterr()
     assert "omtl: 1 of 3 jobs failed" in told.err
     assert "algorithm stl has no score" in told.err
-    folder = one(home, "sweeps/*/*")
+    folder = one(tmp_path, "home/sweeps/*/*")
     csv, parquet = pd.read_csv(folder / "sweep.csv"), pd.read_parquet(folder / "sweep.parquet")
     for table in (csv, parquet):
         assert table["algorithm"].tolist() == ["pa", "stl", "pm"]

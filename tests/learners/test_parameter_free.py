@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from data_sets import real
 
 from omtl.api.comparisons import compare
 from omtl.data.networks import mixing_matrix
@@ -66,7 +66,6 @@ TRACE = json.loads((GOLDEN / "peers.json").read_text("utf-8"))
 """Digests of the program's trace, and how they were made."""
 
 
-@pytest.mark.usefixtures("real_home")
 @pytest.mark.parametrize(
     ("name", "learner", "zero"),
     [
@@ -74,7 +73,9 @@ TRACE = json.loads((GOLDEN / "peers.json").read_text("utf-8"))
         ("HUMBLE", Humble(1.0, float(np.log(30.0)), scaled=True), -TINY),
     ],
 )
-def test_learner_does_what_the_authors_program_does(name: str, learner: Any, zero: float) -> None:
+def test_learner_does_what_the_authors_program_does(
+    name: str, learner: Any, zero: float, real: Callable[..., Any]
+) -> None:
     """14,820 examples of 29 tasks: the same labels asked for, the same answers of peers."""
     tasks = prepare(real("landmine", tasks="all"), normalise="unit", bias=True)
     n, K = tasks.y.size, len(tasks.names)
