@@ -24,6 +24,7 @@ from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.commands._main import main
 from omtl.compute.store import Store
 from omtl.data.streams import Tasks
+from omtl.kernel import smooth_hinge
 from omtl.util.ending import DONE
 
 settings.register_profile("omtl", deadline=None)  # a busy machine is no fault of the code
@@ -123,10 +124,11 @@ def told(
 
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let rules run in plain Python."""
+    """Let rules, and the minimiser of batch learners, run in plain Python."""
     monkeypatch.setattr("omtl.sklearn.stream.COMPILED", False)
     for module in ("omtl.kernel.loop", "omtl.protocols.heldout"):
         monkeypatch.setattr(f"{module}.is_compiled", lambda _: False)
+    monkeypatch.setattr(smooth_hinge, "_newton", smooth_hinge._newton.function)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -227,10 +227,3 @@ def test_numbers_may_be_objects(column: list[Any]) -> None:
     frame = pd.DataFrame({"task": ["a", "a"], "label": [0, 1]})
     frame["x"] = pd.Series(column, dtype=object)
     assert np.ravel(datasets.from_frame(frame).X).tolist() == [*map(float, column)]
-
-
-def test_frames_never_merge_tasks_of_different_types() -> None:
-    """NumPy would make one text of the number 7 and the text 7."""
-    frame = pd.DataFrame({"label": [0, 1, 0, 1], "task": [7, 7, "7", "7"], "x": range(4)})
-    with pytest.raises(UserError, match="int and str, which cannot name tasks"):
-        datasets.from_frame(frame)

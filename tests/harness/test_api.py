@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from environments import python
+from miniature import clinics
 from sklearn.linear_model import SGDClassifier
 
 import omtl
@@ -63,11 +64,8 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    """Two clinics, whose patients one feature tells apart."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 2))
-    rows = pd.DataFrame(X, columns=["age", "dose"]).assign(one=1.0)
-    return rows.assign(ill=X[:, 0] > 0, clinic=np.repeat(["A", "B"], 60))
+    """Two clinics, with a feature that is the same everywhere."""
+    return clinics().assign(one=1.0)
 
 
 def test_the_package_shows_its_public_names_and_imports_nothing() -> None:
@@ -103,6 +101,7 @@ def test_a_class_of_this_file_is_compared_on_a_frame(frame: pd.DataFrame) -> Non
     assert found.plot(ax) is ax
 
 
+@pytest.mark.usefixtures("slowly")
 def test_targets_of_ones_own_are_learnt(
     frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:

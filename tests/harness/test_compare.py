@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from golden_files import assert_as_golden
+from miniature import SMALL_RUN
 from scipy import sparse
 
 from omtl.compute.store import Store
@@ -36,12 +37,10 @@ from omtl.util.paths import ROOT
 from omtl.util.result_files import as_csv
 from omtl.util.user_folder import VARIABLE
 
-SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-
 
 def config_of(*words: str) -> ComposedRun:
     """Return what is composed, on a few examples."""
-    return composed([*SMALL, *words])
+    return composed([*SMALL_RUN, *words])
 
 
 def test_compared_learners_are_sorted_and_tested(store: Store) -> None:
@@ -89,7 +88,7 @@ def test_baselines_are_tuned(store: Store) -> None:
 def test_json_of_a_comparison_has_fixed_keys(told) -> None:
     """With all that names the numbers; parameters by repeat, and infinity as such."""
     found = json.loads(
-        told("compare", "algorithm=pa", "--against", "coml,majority", *SMALL, "--json")
+        told("compare", "algorithm=pa", "--against", "coml,majority", *SMALL_RUN, "--json")
     )
     named = ("version", "dataset", "protocol", "seed", "selection", "reading", "repeats", "metric")
     assert set(named) <= set(found)

@@ -30,6 +30,8 @@ from omtl.util.paths import ROOT
 
 READING = "as_written"
 
+pytestmark = pytest.mark.usefixtures("slowly")
+
 
 @pytest.fixture
 def golden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from miniature import SMALL_RUN
 from omegaconf import OmegaConf
 
 from omtl.commands._hydra import run_hydra
@@ -27,9 +28,6 @@ from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Experiment
 from omtl.reproduction.record import line
 from omtl.util.errors import UserError
-
-SMALL = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-
 
 TYPED = {
     "network.weights": "uniform",
@@ -125,7 +123,7 @@ def one(folder: Path, pattern: str) -> Path:
 
 def test_a_run_leaves_its_record(told: Callable[..., str], tmp_path: Path) -> None:
     """Its config, every repeat's numbers and a log; `collect` reads it."""
-    words = ("algorithm=pm", "algorithm.margin=0.5", *SMALL)
+    words = ("algorithm=pm", "algorithm.margin=0.5", *SMALL_RUN)
     said, *_ = told("run", *words).splitlines()
     runs = tmp_path / "home" / "runs"
     record = json.loads(one(runs, "*/*/result.json").read_text())
@@ -137,13 +135,13 @@ def test_a_run_leaves_its_record(told: Callable[..., str], tmp_path: Path) -> No
     assert said in one(runs, "*/*/omtl.log").read_text()
     shown = yaml.safe_load(one(runs, "*/*/.hydra/config.yaml").read_text())
     assert ComposedRun.read(shown) == ComposedRun.read(record["config"])
-    told("run", "algorithm=pm", *SMALL)  # whose margin is not typed
+    told("run", "algorithm=pm", *SMALL_RUN)  # whose margin is not typed
     told("export", str(runs), "--by-repeat", "--to", str(tmp_path))
     table = pd.read_csv(tmp_path / "runs.csv")
     errors = table.groupby("algorithm.margin")["error"].apply(list)
     assert errors.index.tolist() == [0.0, 0.5]
     assert errors[0.5] == values
-    config = composed(["algorithm=dom1", "network=ring", *SMALL]).as_mapping()
+    config = composed(["algorithm=dom1", "network=ring", *SMALL_RUN]).as_mapping()
     assert line(record | {"config": config}).startswith("DOM-I on ring, Synthetic: error ")
     config["network"]["edges"] = [[0, 1]]
     assert line(record | {"config": config}).startswith("DOM-I on the given network, Synthetic: ")
@@ -154,7 +152,7 @@ def test_a_sweep_ends_with_one_table_of_all_jobs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A job that fails hides none of the others; the status tells."""
-    assert omtl(["run", "-m", "algorithm=pa,stl,pm", *SMALL]) == 1
+    assert omtl(["run", "-m", "algorithm=pa,stl,pm", *SMALL_RUN]) == 1
     told = capsys.readouterr()
     assert "omtl: 1 of 3 jobs failed" in told.err
     assert "algorithm stl has no score" in told.err

@@ -162,6 +162,7 @@ def test_cells_that_are_too_slow_are_played_only_if_asked_for(tmp_path: Path) ->
     assert set(scored(table, request.store)["n_repeats"]) == {2}
 
 
+@pytest.mark.usefixtures("slowly")
 def test_all_learners_see_the_same_repeats() -> None:
     """The data, the shuffle and the nodes do not depend on the learner."""
     results = [compute(small(name).unit(0, 1)) for name in ("pm", "pa", "dom2")]

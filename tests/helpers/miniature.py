@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from omtl.compute.store import Store, StoredRow
 from omtl.data.preparation import prepared_data
 from omtl.data.streams import Classes, Tasks
@@ -16,6 +19,9 @@ from omtl.protocols.setting import Setting
 from omtl.util.seeds import generator
 
 SMALL_WALK = {"n_tasks": 4, "n_examples": 30, "n_features": 12}
+
+SMALL_RUN = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
+"""What makes a run or a comparison small."""
 
 
 AS_WRITTEN = Reading(name="as_written", paper=None)
@@ -47,6 +53,12 @@ def small(algorithm: str, network: str | None = "ring", **answers: str) -> Exper
     reading = Reading(name="test", paper="dom", answers=answers)
     names = algorithm, "random_walk", "rounds", network
     return with_options(Experiment.compose(*names, reading.patch), **SMALL_WALK)
+
+
+def clinics() -> pd.DataFrame:
+    """Return patients of two clinics; one feature tells who is ill."""
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 2)), columns=["age", "dose"])
+    return frame.assign(ill=frame["age"] > 0, clinic=np.repeat(["A", "B"], 60))
 
 
 def a_setting(

@@ -44,6 +44,18 @@ def gradients(got: dict[str, np.ndarray], share: float = 1.0) -> np.ndarray:
     return share * got["checkpoint_shared"] + 2.0 * got["checkpoint_own"]
 
 
+def lemma_2(eta: float, W: FixedWeights, got: dict[str, np.ndarray], T: int = 0) -> float:
+    """Return lemma 2's bound on the regret up to a round, or the last, as it can be proved."""
+    square, share = rom.weighted_square_norm(W), 1.0 / len(W.P)
+    return rom.lemma2(eta=eta, square=square, gradients=gradients(got, share)[T - 1])
+
+
+def lemma_2_printed(eta: float, W: FixedWeights, got: dict[str, np.ndarray], T: int = 0) -> float:
+    """Return the bound as it is printed."""
+    square = rom.square_norm(W)
+    return rom.lemma2_printed(eta=eta, square=square, gradients=gradients(got)[T - 1])
+
+
 def one_stream(X: list[list[float]], y: list[list[float]]) -> Case:
     """Return a case of one feature, where row t of X and y has the examples of round t."""
     rows, labels, m = np.reshape(X, (-1, 1)), np.ravel(y), len(X[0])
@@ -93,22 +105,12 @@ def regrets(
 def test_lemma_2_in_the_weighted_norm(case: Case, learner: ROMPGD, seed: int) -> None:
     """It holds after every round, for every fixed W."""
     r = Regulariser(*learner[1:4])
-    m = case.shape.n_tasks
     got = measured(learner, case)
     for T, W, regret, slack in regrets(got, case, r, seed):
-        bound = rom.lemma2(
-            eta=learner.eta,
-            square=rom.weighted_square_norm(W),
-            gradients=gradients(got, 1.0 / m)[T - 1],
-        )
+        bound = lemma_2(learner.eta, W, got, T)
         assert regret <= bound * (1.0 + SLACK) + slack
-        if m <= 2:  # the printed lemma follows
-            printed = rom.lemma2_printed(
-                eta=learner.eta,
-                square=rom.square_norm(W),
-                gradients=gradients(got)[T - 1],
-            )
-            assert bound <= printed * (1.0 + SLACK)
+        if case.shape.n_tasks <= 2:  # the printed lemma follows
+            assert bound <= lemma_2_printed(learner.eta, W, got, T) * (1.0 + SLACK)
 
 
 @THOROUGH
@@ -157,16 +159,8 @@ def test_lemma_2_and_theorem_3_as_printed_fail_for_five_tasks() -> None:
         got = measured(ROMPGD(eta, 0.0, 1e9, 1e9, every_round), case)
         regret = suffered(got)[-1]
         assert got["largest_gradient"][-1] == largest
-        printed = rom.lemma2_printed(
-            eta=eta, square=rom.square_norm(W), gradients=gradients(got)[-1]
-        )
-        proved = rom.lemma2(
-            eta=eta,
-            square=rom.weighted_square_norm(W),
-            gradients=gradients(got, 1.0 / m)[-1],
-        )
-        assert rom.theorem3_printed(T, square=1.0, gradient=largest) < regret <= proved
-        assert printed < regret
+        assert lemma_2_printed(eta, W, got) < regret <= lemma_2(eta, W, got)
+        assert rom.theorem3_printed(T, square=1.0, gradient=largest) < regret
 
 
 def test_regret_of_algorithm_1_can_be_linear() -> None:
@@ -185,12 +179,7 @@ def test_regret_of_algorithm_1_can_be_linear() -> None:
         got = measured(ROMPGD(eta, *r), case)
         assert got["largest_gradient"][-1] == 3.0
         stepped = measured(ROMPGD(eta, *r, every_round=True), case)
-        bound = rom.lemma2(
-            eta=eta,
-            square=rom.weighted_square_norm(best.weights),
-            gradients=gradients(stepped)[-1],
-        )
-        assert suffered(stepped)[-1] - best.objective <= bound
+        assert suffered(stepped)[-1] - best.objective <= lemma_2(eta, best.weights, stepped)
         regret = suffered(got)[-1] - best.objective
         return regret, rom.theorem3_printed(T, **known)
 

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from miniature import clinics
 
 import data_fetchers
 import omtl
@@ -186,12 +187,9 @@ def test_a_command_tells_a_mistake(
 
 def _scope() -> dict[str, Any]:
     """Return what a call may name: two clinics, and two data sets of one name."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(120, 2)), columns=["age", "dose"])
-    frame = frame.assign(ill=frame["age"] > 0, clinic=np.repeat(["A", "B"], 60))
     one, other = (datasets.from_arrays(np.eye(4) * k, [1, -1, 1, -1], [*"AABB"]) for k in (1, 2))
     modules = {"omtl": omtl, "datasets": datasets, "np": np, "pd": pd}
-    return modules | {"frame": frame, "one": one, "other": other}
+    return modules | {"frame": clinics(), "one": one, "other": other}
 
 
 @pytest.mark.parametrize("name", sorted({*CASES} - {*COMMANDS}))

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 from environments import environment, told_by
+from miniature import SMALL_RUN
 
 from omtl.commands import _main
 from omtl.commands._main import main
@@ -225,8 +226,7 @@ def test_each_run_of_a_sweep_is_logged(
     shown = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     callback = "+hydra.callbacks.mlflow._target_=log_to_mlflow.LogToMLflow"
     assert callback in shown
-    sizes = ("dataset.options.n_examples=20", "repeats=2", "parallel=serial")
-    assert main(["run", "-m", "algorithm=pm,stl", *sizes, callback]) == 1
+    assert main(["run", "-m", "algorithm=pm,stl", *SMALL_RUN, callback]) == 1
     said = capsys.readouterr().err
     assert "1 of 2 jobs failed" in said
     assert "raised" not in said  # Hydra turns errors of callbacks into warnings
