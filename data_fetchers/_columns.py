@@ -97,7 +97,8 @@ def parsed_frame(
     said = [name for name in features or () if name in (label, task)]
     if said:
         raise UserError(f"column {said[0]!r} is the label or the task; leave it out of features")
-    used = list(features) if features else [name for name in frame if name not in (label, task)]
+    others = [name for name in frame if name not in (label, task)]
+    used = others if features is None else features
     if not used:
         raise UserError("there is no column of features")
     if frame.empty:

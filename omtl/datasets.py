@@ -25,6 +25,7 @@ from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import known_name
 from omtl.experiment.playing import load_tasks
+from omtl.experiment.schema import NOT_NEGATIVE, refuse_unfit
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
 from omtl.util.errors import UserError
@@ -126,6 +127,8 @@ class DataSet:
         seed, repeat : int
             As in ``omtl run``: the same seed and repeat give the same order.
         """
+        refuse_unfit("seed", seed, NOT_NEGATIVE)
+        refuse_unfit("repeat", repeat, NOT_NEGATIVE)
         number = {name: k for k, name in enumerate(self.task_names)}
         task = np.array([number[name] for name in self.task], dtype=np.int64)
         shuffle = generator(seed, of="shuffle", dataset=self.name, repeat=repeat, draw=0)
@@ -196,6 +199,7 @@ def load(name: str, *, prepared: bool = True, seed: int = 0, **changed: Any) -> 
     >>> load("random_walk", n_examples=100)
     <DataSet random_walk: 900 examples, 100 features, 9 tasks>
     """
+    refuse_unfit("seed", seed, NOT_NEGATIVE)
     spec = DataSetSpec.named(known_name("dataset", name, names()))
     spec = replace(spec, options={**spec.options, **changed})
     if not prepared:
@@ -309,7 +313,9 @@ def from_frame(
     """
     if not isinstance(frame, pd.DataFrame):
         raise UserError(f"from_frame takes a pandas DataFrame, not a {type(frame).__name__}")
-    parsed = parsed_frame(frame, label, task, features)
+    if isinstance(features, str):
+        raise UserError(f"features={features!r} must be a list of columns")
+    parsed = parsed_frame(frame, label, task, None if features is None else list(features))
     arrays = {
         "X": parsed.X,
         "y": _checked(parsed.label, real, name),
@@ -347,14 +353,9 @@ def _of_arrays(
     if not path.exists():
         write_whole(path, content)
     given = {"path": str(path.absolute()), "called": name, "one_class": one_class}
-    spec = DataSetSpec(
-        name=name,
-        module="table_file",
-        label=name,
-        options=given | ({"real": True} if real else {}),
-        normalise=normalise,
-        bias=bias,
-    )
+    about = {"name": name, "label": name, "module": "table_file", "normalise": normalise}
+    options = given | ({"real": True} if real else {})
+    spec = DataSetSpec.read({**about, "options": options, "bias": bias})
     return _loaded(spec, 0)
 
 
