@@ -183,9 +183,9 @@ def collect(folder: Path) -> dict[str, dict[str, Any]]:
     for path in sorted(folder.rglob(FILE), key=_by_number):
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
+            record_rows({"": record})  # which reads all of it
             found[path.parent.relative_to(folder).as_posix()] = record
-            record["overrides"]
-        except (OSError, ValueError, KeyError, TypeError) as fault:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
             raise UserError(f"{path} is not a record of a run: {fault}") from fault
     return found
 
