@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import time
 from collections import Counter
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from rich.console import Console
 
 from omtl.api.explanations import Explanation, explain_cell
 from omtl.api.plots import axes_for, draw_agreement
@@ -55,8 +53,8 @@ from omtl.tables.scoring import play_cells, play_until_settled, record, scored, 
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.host import peak_mib
 from omtl.util.paths import RESULTS
-from omtl.util.screen import plural, say
-from omtl.util.views import WIDEST, DisplayedResult, View
+from omtl.util.screen import plural, say, width
+from omtl.util.views import DisplayedResult, View
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -181,7 +179,7 @@ class Table(DisplayedResult):
 
     def show(self, full: bool = False) -> None:
         """Print the table beside the published one, with a summary or with all notes."""
-        self.layout.show(Console())
+        self.layout.show()
         for line in self.notes if full else [*notes_on_sources(self.cells), *self.summary]:
             say(line)
 
@@ -222,21 +220,13 @@ class Table(DisplayedResult):
     @property
     def view(self) -> View:
         """The table: for each column the published number, ours and the verdict's mark."""
-        layout = self.layout
-        heads = [text for head in layout.heads for text in (head, "ours", "")]
-        rows = []
-        for line in layout.lines:
-            shown = line.texts(range(len(layout.heads))) or [("", "", "", "")] * len(layout.heads)
-            rows.append([line.label, *(text for texts in shown for text in texts[:3])])
-        notes = self.summary if self.is_cell else self.summary[:-1]
-        return View(["", *heads], rows, f"{layout.title} ({layout.subtitle})", notes=notes)
+        return replace(self.layout.view, notes=self.summary if self.is_cell else self.summary[:-1])
 
     def __repr__(self) -> str:
         """Return the table as text."""
-        file = io.StringIO()
-        console = Console(file=file, width=WIDEST, force_terminal=False)
-        self.layout.show(console)
-        return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+        layout = self.layout
+        parts = [part.text() for part in layout.parts(width())]
+        return "\n\n".join([f"{layout.title}\n{layout.subtitle}", *parts, layout.legend.plain])
 
 
 def claims_of_cells(cells: pd.DataFrame) -> pd.DataFrame:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
-from rich import box
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from omtl.experiment.descriptions import TableDescription
@@ -28,6 +26,7 @@ from omtl.tables.cells import (
 from omtl.tables.proofread import suspects
 from omtl.util.result_files import for_latex, for_markdown, latex_table, markdown_table, one_line
 from omtl.util.screen import plural, width
+from omtl.util.views import View
 
 GROUP_OF_OURS = "Ours (not in the paper)"
 
@@ -54,13 +53,14 @@ class LayoutLine(NamedTuple):
         """Whether it is of a learner that the paper does not have."""
         return any(cell is not None and cell.kind == verdict.OURS for cell in self.cells)
 
-    def texts(self, columns: Iterable[int]) -> list[tuple[str, str, str, str]]:
-        """Return the published number, ours, its marks and their colour in some columns."""
+    @property
+    def texts(self) -> list[tuple[str, str, str, str]]:
+        """The published number, ours, its marks and their colour in each column."""
         return [
             ("-", "", "", "")
             if cell is None
             else (cell.shown_published, cell.shown_ours, mark_of(cell), STYLES[cell.verdict][1])
-            for cell in (self.cells[column] for column in columns if self.cells)
+            for cell in self.cells
         ]
 
 
@@ -80,23 +80,54 @@ class TableLayout(NamedTuple):
     agreement: dict[str, float] | None
     has_suspects: bool
 
-    def show(self, console: Console) -> None:
+    @property
+    def view(self) -> View:
+        """Three columns for each head: the published number, ours and the marks."""
+        heads = ["", *(text for head in self.heads for text in (head, "ours", ""))]
+        rows, colours = [], []
+        for line in self.lines:
+            texts = line.texts or [("", "", "", "")] * len(self.heads)
+            rows.append([line.label, *(text for shown in texts for text in shown[:3])])
+            of_ours = (one for *_, colour in texts for one in ("", colour, colour))
+            colours.append(["italic" if line.is_group else "", *of_ours])
+        title = f"{self.title} ({self.subtitle})"
+        return View(heads, rows, title, right=[*self.heads, "ours"], colours=colours)
+
+    @property
+    def legend(self) -> Text:
+        """What the marks mean."""
+        words = [(f"{mark} {word}  ", colour) for word, (mark, colour) in STYLES.items()]
+        suspect = f"{SUSPECT} suspect in print" if self.has_suspects else ""
+        return Text.assemble(*words, f"{LEGEND_OF_SURE}  ", suspect)
+
+    def parts(self, limit: int | None) -> list[View]:
+        """Return the table in as many parts as the width asks for, each with some of its columns.
+
+        It is turned if it is broad, because then it reads better.
+        """
+        whole = (turned(self) if len(self.heads) > len(self.lines) else self).view
+        heads = [head.replace(" ", "\n") for head in whole.heads]
+        rows = [[label, *(text.replace(" ", "") for text in row)] for label, *row in whole.rows]
+        whole = replace(
+            whole, title="", heads=heads, rows=rows, right=[one for one in heads if one]
+        )
+        parts: list[list[int]] = []
+        for first in range(1, len(heads), 3):
+            more = [first, first + 1, first + 2]
+            if parts and (limit is None or whole.part([*parts[-1], *more]).width <= limit):
+                parts[-1] += more
+            else:
+                parts.append([0, *more])
+        return [whole.part(part) for part in parts]
+
+    def show(self) -> None:
         """Print it to a terminal: published, ours and a mark, coloured where there is colour."""
-        limit = width()
+        console = Console()
         console.print(Text(self.title, style="bold"))
         console.print(Text(self.subtitle))
-        is_broad = len(self.heads) > len(self.lines)  # then it reads better turned
-        for grid in _fitting(turned(self) if is_broad else self, limit):
-            console.width = max(limit or console.width, _wide(grid))
-            console.print(grid)
-        console.width = limit or console.width
-        legend = Text()
-        for word, (mark, colour) in STYLES.items():
-            legend.append(f"{mark} {word}  ", style=colour)
-        legend.append(f"{LEGEND_OF_SURE}  ")
-        if self.has_suspects:
-            legend.append(f"{SUSPECT} suspect in print")
-        console.print(legend)
+        for part in self.parts(width()):
+            part.show()
+        console.print(self.legend, soft_wrap=width() is None)
 
 
 def counts(cells: pd.DataFrame) -> str:
@@ -219,8 +250,6 @@ SURE = {verdict.CONTAINS: "", verdict.EXCLUDES: "≠", "": ""}
 
 LEGEND_OF_SURE = f"{SURE[verdict.EXCLUDES]} not by chance"
 
-WIDEST = 1000
-
 
 def mark_of(cell: Any) -> str:
     """Return the two marks of a cell: how far it is from print, and how sure that is."""
@@ -235,39 +264,6 @@ def turned(layout: TableLayout) -> TableLayout:
     columns = zip(*(line.cells for line in rows), strict=True)
     lines = [LayoutLine(label, cells) for label, cells in zip(labels, columns, strict=True)]
     return layout._replace(heads=[line.label for line in rows], lines=lines)
-
-
-def _wide(grid: RichTable) -> int:
-    return Console(width=WIDEST).measure(grid).maximum
-
-
-def _fitting(layout: TableLayout, limit: int | None) -> list[RichTable]:
-    """Return the table in as many parts as the width asks for, each with some of its columns."""
-    parts: list[list[int]] = []
-    for column in range(len(layout.heads)):
-        wider = [*parts[-1], column] if parts else [column]
-        if parts and (limit is None or _wide(_grid(layout, wider)) <= limit):
-            parts[-1] = wider
-        else:
-            parts.append([column])
-    return [_grid(layout, part) for part in parts]
-
-
-def _grid(layout: TableLayout, columns: list[int]) -> RichTable:
-    """Return some columns of a table."""
-    grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    grid.add_column("", no_wrap=True)
-    for column in columns:
-        grid.add_column(layout.heads[column].replace(" ", "\n"), justify="right", no_wrap=True)
-        grid.add_column("ours", justify="right", no_wrap=True)
-        grid.add_column("", no_wrap=True)
-    for line in layout.lines:
-        shown = [Text(line.label, style="italic" if line.is_group else "")]
-        for published, ours, mark, colour in line.texts(columns):
-            shown.append(Text(published.replace(" ", "")))
-            shown += [Text(text.replace(" ", ""), style=colour) for text in (ours, mark)]
-        grid.add_row(*shown)
-    return grid
 
 
 def layout_markdown(layout: TableLayout) -> str:
@@ -321,7 +317,7 @@ def captioned_latex(layout: TableLayout) -> str:
             rows.append([rf"\multicolumn{{{1 + 2 * n}}}{{l}}{{\emph{{{label}}}}}"])
             continue
         row = [label]
-        for published, ours, mark, _ in line.texts(range(n)):
+        for published, ours, mark, _ in line.texts:
             is_match = mark.startswith(MARKS[verdict.MATCH])
             shown = rf"\textbf{{{for_latex(ours)}}}" if is_match else for_latex(ours)
             row += [for_latex(published), shown]

@@ -35,8 +35,8 @@ class View:
         What stands above.
     right : sequence of str
         Heads of right-aligned columns.
-    colours : sequence of str
-        One colour per row; an empty string means none.
+    colours : sequence of str or of sequence of str
+        One colour per row, or one per cell; an empty string means none.
     spare : sequence of str
         Heads of columns to drop, in this order, if a terminal is too narrow.
     notes : sequence of str
@@ -47,7 +47,7 @@ class View:
     rows: Sequence[Sequence[str]]
     title: str = ""
     right: Sequence[str] = ()
-    colours: Sequence[str] = ()
+    colours: Sequence[str | Sequence[str]] = ()
     spare: Sequence[str] = ()
     notes: Sequence[str] = ()
 
@@ -69,12 +69,12 @@ class View:
     def html(self) -> str:
         """Return the table as HTML, as a notebook shows it."""
 
-        def row(kind: str, cells: Sequence[str], colour: str = "") -> str:
-            style = f' style="color:{colour}"' if (colour := CSS.get(colour, colour)) else ""
+        def row(kind: str, cells: Sequence[str], colour: Any = "") -> str:
+            style = f' style="color:{colour}"' if (colour := CSS.get(str(colour), colour)) else ""
             return f"<tr{style}>{''.join(_html_cell(kind, cell) for cell in cells)}</tr>"
 
-        colours = self.colours or [""] * len(self.rows)
-        rows = (row("td", *pair) for pair in zip(self.rows, colours, strict=True))
+        of_rows = [one if isinstance(one, str) else "" for one in self._colours]
+        rows = (row("td", *pair) for pair in zip(self.rows, of_rows, strict=True))
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         notes = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in self.notes)
         return f"<table>{caption}{row('th', self.heads)}{''.join(rows)}</table>{notes}"
@@ -91,43 +91,53 @@ class View:
         from rich.text import Text
 
         console = Console(file=file, force_terminal=False if file else None)
-        kept, table = list(self.heads), self._grid(self.heads)
-        needed = _width_of(table)
-        limit = limit or max(console.width, needed)
+        kept, shown = [*range(len(self.heads))], self
+        limit = limit or max(console.width, self.width)
         for head in self.spare:
-            if needed > limit and head in kept:
-                kept.remove(head)
-                table = self._grid(kept)
-                needed = _width_of(table)
-        if needed > limit:
-            table = self._grid(kept, wraps=True)
+            if shown.width > limit and head in shown.heads:
+                kept.remove(self.heads.index(head))
+                shown = self.part(kept)
         console.width = limit
         with console.capture() as drawn:
-            console.print(table)
+            console.print(shown._grid(wraps=shown.width > limit))
         print("\n".join(line.rstrip() for line in drawn.get().splitlines()), file=file)
-        if left_out := [head.strip() for head in self.heads if head not in kept]:
+        if left_out := [head.strip() for head in self.heads if head not in shown.heads]:
             names = ", ".join(dict.fromkeys(left_out))
             console.print(Text(f"not shown here: {names}"))
 
-    def _grid(self, heads: Sequence[str], wraps: bool = False) -> Any:
+    def part(self, columns: Sequence[int]) -> View:
+        """Return some columns, by number."""
+
+        def taken(row: Any) -> Any:
+            return row if isinstance(row, str) else [row[column] for column in columns]
+
+        rows, colours = [*map(taken, self.rows)], [*map(taken, self.colours)]
+        return replace(self, heads=taken(self.heads), rows=rows, colours=colours)
+
+    @property
+    def width(self) -> int:
+        """The width that it needs on a terminal, in letters."""
+        from rich.console import Console
+
+        return Console(width=WIDEST).measure(self._grid()).maximum
+
+    @property
+    def _colours(self) -> Sequence[str | Sequence[str]]:
+        return self.colours or [""] * len(self.rows)
+
+    def _grid(self, wraps: bool = False) -> Any:
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
         grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=not wraps)
-        for head in heads:
+        for head in self.heads:
             side: Literal["left", "right"] = "right" if head in self.right else "left"
             grid.add_column(Text(head), justify=side, no_wrap=not wraps, overflow="fold")
-        places = [list(self.heads).index(head) for head in heads]
-        for row, colour in zip(self.rows, self.colours or [""] * len(self.rows), strict=True):
-            grid.add_row(*(Text(row[place]) for place in places), style=colour)
+        for row, colour in zip(self.rows, self._colours, strict=True):
+            each = [colour] * len(row) if isinstance(colour, str) else colour
+            grid.add_row(*map(Text, row, each))
         return grid
-
-
-def _width_of(grid: Any) -> int:
-    from rich.console import Console
-
-    return Console(width=WIDEST).measure(grid).maximum
 
 
 def _html_cell(kind: str, text: str) -> str:
