@@ -11,6 +11,7 @@ from dataclasses import astuple
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -295,7 +296,7 @@ def test_without_a_terminal_a_line_comes_now_and_then(
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     for quiet in (False, True):
         units = small("pa").repeats(0, 90)
-        batches = Batches(units, 1, lambda batch: batch)
+        batches = Batches(units, Mock(count=1), lambda batch: batch)
         with Progress(len(units), quiet) as run:
             for number, unit in enumerate(units[:11]):
                 took = 2.0 if number else 60.0
