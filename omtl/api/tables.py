@@ -18,7 +18,7 @@ from omtl.api.plots import axes_for, draw_agreement
 from omtl.compute.engine import News, Outcome
 from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, claims_of, in_sentences
-from omtl.evidence.compared_learners import check_measured
+from omtl.evidence.compared_learners import check_is_measured
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import TableDescription, describe, diagnoses, known_table
@@ -257,7 +257,7 @@ def played_table(name: str, request: Request, cell: str | None = None) -> Table:
     check_files(description_of(cells).paper)
     asked = cells if cell is None else only(cells, cell)
     for one in each_cell(asked.drop_duplicates(["metric", "dataset"])):
-        check_measured(one.experiment.protocol, one.metric)
+        check_is_measured(one.experiment.protocol, one.metric)
     if request.repeats == AUTO:
         judged, outcome = play_until_settled(asked, request)
     else:

@@ -79,7 +79,7 @@ def measured_by(protocol: ProtocolSpec) -> list[str] | None:
     return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
 
 
-def check_measured(protocol: ProtocolSpec, metric: str) -> None:
+def check_is_measured(protocol: ProtocolSpec, metric: str) -> None:
     """Refuse a metric that a protocol does not measure.
 
     Raises
@@ -115,7 +115,7 @@ def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> No
             f"selection {rule.name} chooses by {by}, not for {metric}; use selection="
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
         )
-    check_measured(protocol, metric)
+    check_is_measured(protocol, metric)
     arrays = arrays_of(protocol.module, protocol.settings)
     if arrays is not None and (why := why_unkept(METRICS[metric], arrays, rule)):
         raise UserError(why)
