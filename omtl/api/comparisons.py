@@ -24,7 +24,7 @@ from omtl.api.given import (
     tell_of_networks,
     told_apart,
 )
-from omtl.api.plots import CURVES, draw_lines
+from omtl.api.plots import draw_lines
 from omtl.compute.progress import DryRunPlan
 from omtl.compute.store import Store
 from omtl.evidence.compared_learners import (
@@ -43,7 +43,7 @@ from omtl.experiment.descriptions import PanelGrid, known_name
 from omtl.experiment.unit import ONE_DATA_SET
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import ShownPanel
-from omtl.figures.panels import axes
+from omtl.figures.panels.axes import CURVES, line_of
 from omtl.figures.pictures import render
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, first_cell
@@ -166,7 +166,7 @@ class Comparison(DisplayedResult):
         panels: list[ShownPanel] = []
         for dataset, found in self.rows.groupby("dataset", sort=False):
             drawn = each_cell(found.set_index("algorithm").loc[named[::-1]])
-            lines = tuple(axes.line_of(r.label, r.seen, r.curves) for r in drawn if r.curves.size)
+            lines = tuple(line_of(r.label, r.seen, r.curves) for r in drawn if r.curves.size)
             if lines:
                 letters = panel_letters(len(panels))
                 panels.append(ShownPanel(letters, str(dataset), (replace(CURVES, lines=lines),)))

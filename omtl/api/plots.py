@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from omtl.figures.numbers import ShownPanel
-from omtl.figures.panels.axes import Axes as Lines
 from omtl.figures.pictures import LOOK
 from omtl.tables.layout import STYLES
 from omtl.tables.verdict import CLOSE, JUDGED
@@ -15,8 +13,7 @@ from omtl.tables.verdict import CLOSE, JUDGED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CURVES = Lines("examples", (), "cumulative error rate (%)")
-"""Axes for learning curves."""
+    from omtl.figures.panels.axes import Axes as Lines
 
 INK = {
     "green": "#009e73",
@@ -47,6 +44,7 @@ def draw_lines(part: Lines, ax: Axes | None) -> Axes:
         Where to draw; by default on a new figure.
     """
     from omtl.figures.drawing import draw_axes, styles_of
+    from omtl.figures.numbers import ShownPanel
 
     ax = axes_for(ax)
     styles = styles_of([ShownPanel("", "", (part,))])

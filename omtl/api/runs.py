@@ -19,11 +19,11 @@ from omtl.api.given import (
     tell_of_networks,
     told_apart,
 )
-from omtl.api.plots import CURVES, draw_lines
+from omtl.api.plots import draw_lines
 from omtl.evidence.compared_learners import labels_apart
 from omtl.experiment.composition import each_swept, overrides_in
 from omtl.experiment.specs import network_label
-from omtl.figures.panels.axes import Curve
+from omtl.figures.panels.axes import CURVES, Curve
 from omtl.measures.metrics import METRICS
 from omtl.reproduction.record import distinct, line, play_run, record_rows, shown
 from omtl.util.errors import UserError

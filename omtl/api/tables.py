@@ -18,7 +18,6 @@ from omtl.api.plots import axes_for, draw_agreement
 from omtl.compute.engine import News, Outcome
 from omtl.compute.store import cached
 from omtl.evidence.claims import claim_outcomes, claims_of, in_sentences
-from omtl.evidence.compared_learners import check_is_measured
 from omtl.evidence.comparisons import FAILS, HOLDS, UNDECIDED
 from omtl.experiment.config import paper_file
 from omtl.experiment.descriptions import TableDescription, describe, diagnoses, known_table
@@ -49,7 +48,14 @@ from omtl.tables.published_results import (
     write_table,
 )
 from omtl.tables.request import AUTO, Request, RequestOptions, request_for
-from omtl.tables.scoring import play_cells, play_until_settled, record, scored, units_of
+from omtl.tables.scoring import (
+    check_is_measured,
+    play_cells,
+    play_until_settled,
+    record,
+    scored,
+    units_of,
+)
 from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
 from omtl.util.host import peak_mib
 from omtl.util.paths import RESULTS

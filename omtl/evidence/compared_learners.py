@@ -29,7 +29,6 @@ from omtl.evidence.comparisons import (
     interval_of,
 )
 from omtl.experiment.composition import ComposedRun
-from omtl.experiment.config import options
 from omtl.experiment.playing import lacking_methods, learner_class, protocol_module
 from omtl.experiment.selection import as_played, select
 from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, network_label
@@ -37,7 +36,7 @@ from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.protocols.record_schema import arrays_of
-from omtl.tables.scoring import diverged_in, numbers_at, why_unkept
+from omtl.tables.scoring import check_is_measured, diverged_in, numbers_at, why_unkept
 from omtl.util.errors import UserError
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
@@ -69,35 +68,6 @@ def default_selection(metric: str) -> str:
     if metric in ("absolute_error", "square_error", "test_absolute_error"):
         return "progressive_absolute"
     return "cv5" if metric == "auc" else "progressive"
-
-
-def measured_by(protocol: ProtocolSpec) -> list[str] | None:
-    """Return the metrics that a protocol measures; None for one that declares no arrays."""
-    arrays = arrays_of(protocol.module, protocol.settings)
-    if arrays is None:
-        return None
-    return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
-
-
-def check_is_measured(protocol: ProtocolSpec, metric: str) -> None:
-    """Refuse a metric that a protocol does not measure.
-
-    Raises
-    ------
-    UserError
-        With the protocols for such data that measure it, or else with what this one measures.
-    """
-    measured = measured_by(protocol)
-    if measured is None or metric in measured:
-        return
-    known = {name: measured_by(ProtocolSpec.named(name)) or [] for name in options("protocol")}
-    others = [
-        f"protocol={name}"
-        for name, of in known.items()
-        if metric in of and ("absolute_error" in of) == ("absolute_error" in measured)
-    ]
-    hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
-    raise UserError(f"protocol {protocol.name} does not measure {metric}; {hint}")
 
 
 def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> None:

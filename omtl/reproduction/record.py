@@ -14,14 +14,14 @@ import pandas as pd
 
 from omtl.compute.engine import run_units
 from omtl.compute.store import Store
-from omtl.evidence.compared_learners import curves_of, measured_by, seen_by_all
+from omtl.evidence.compared_learners import curves_of, seen_by_all
 from omtl.experiment.composition import ComposedRun, as_typed, overrides_in
 from omtl.experiment.selection import select
 from omtl.experiment.specs import network_label
 from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import with_spread
-from omtl.tables.scoring import diverged_in, numbers_at, why_unmeasured
+from omtl.tables.scoring import diverged_in, measured_by, numbers_at, why_unmeasured
 from omtl.util.errors import UserError, choose
 from omtl.util.files import write_whole
 from omtl.util.result_files import as_csv, as_parquet, strict_json, write_all

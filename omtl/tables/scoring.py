@@ -23,6 +23,7 @@ import pandas as pd
 
 from omtl.compute.engine import Failure, News, Outcome, run_units, why_lacking
 from omtl.compute.store import PULLED_FROM, Store, cached
+from omtl.experiment.config import options
 from omtl.experiment.selection import (
     as_played,
     costs,
@@ -31,10 +32,11 @@ from omtl.experiment.selection import (
     plays_a_path,
     select,
 )
-from omtl.experiment.specs import SearchSpec, SelectionSpec, known_settings
+from omtl.experiment.specs import ProtocolSpec, SearchSpec, SelectionSpec, known_settings
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
+from omtl.protocols.record_schema import arrays_of
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, is_searched, with_columns
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
@@ -248,6 +250,35 @@ def why_unkept(
             "keeps none at checkpoints; choose one with by_task: true, such as rounds_by_task"
         )
     return ""
+
+
+def measured_by(protocol: ProtocolSpec) -> list[str] | None:
+    """Return the metrics that a protocol measures; None for one that declares no arrays."""
+    arrays = arrays_of(protocol.module, protocol.settings)
+    if arrays is None:
+        return None
+    return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
+
+
+def check_is_measured(protocol: ProtocolSpec, metric: str) -> None:
+    """Refuse a metric that a protocol does not measure.
+
+    Raises
+    ------
+    UserError
+        With the protocols for such data that measure it, or else with what this one measures.
+    """
+    measured = measured_by(protocol)
+    if measured is None or metric in measured:
+        return
+    known = {name: measured_by(ProtocolSpec.named(name)) or [] for name in options("protocol")}
+    others = [
+        f"protocol={name}"
+        for name, of in known.items()
+        if metric in of and ("absolute_error" in of) == ("absolute_error" in measured)
+    ]
+    hint = f"use {' or '.join(others)}" if others else f"it measures {', '.join(measured)}"
+    raise UserError(f"protocol {protocol.name} does not measure {metric}; {hint}")
 
 
 def numbers_at(

@@ -207,6 +207,10 @@ class Axes:
     error_bars: bool = False
 
 
+CURVES = Axes("examples", (), "cumulative error rate (%)")
+"""Axes for learning curves."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class HeatMap(Axes):
     """A matrix of weights between things, such as tasks, in groups; a line is a row of it.
