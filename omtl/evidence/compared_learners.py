@@ -35,7 +35,7 @@ from omtl.experiment.specs import AlgorithmSpec, ProtocolSpec, SelectionSpec, ne
 from omtl.experiment.unit import CONDITIONAL, ONE_DATA_SET, Experiment, Result
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
-from omtl.protocols.record_schema import arrays_of
+from omtl.protocols.record_schema import measured_arrays
 from omtl.tables.scoring import check_is_measured, diverged_in, numbers_at, why_unkept
 from omtl.util.errors import UserError
 
@@ -86,7 +86,7 @@ def check_metric(rule: SelectionSpec, protocol: ProtocolSpec, metric: str) -> No
             f"{'cv5 or oracle_auc' if for_auc else 'prefix or oracle'}"
         )
     check_is_measured(protocol, metric)
-    arrays = arrays_of(protocol.module, protocol.settings)
+    arrays = measured_arrays(protocol.module, protocol.settings)
     if arrays is not None and (why := why_unkept(METRICS[metric], arrays, rule)):
         raise UserError(why)
 

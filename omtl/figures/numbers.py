@@ -22,7 +22,7 @@ from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Unit
 from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
-from omtl.protocols.record_schema import arrays_of
+from omtl.protocols.record_schema import measured_arrays
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
 from omtl.tables.request import Request
 from omtl.tables.scoring import play_cells, played
@@ -162,7 +162,7 @@ def plan_figure(name: str, request: Request) -> MeasuredFigure:
             named = [name for name in (said.parameter, said.by) if name]
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
             protocol = line.experiment.protocol
-            if arrays := arrays_of(protocol.module, protocol.settings):
+            if arrays := measured_arrays(protocol.module, protocol.settings):
                 check_measured(panel, protocol.name, arrays)
         planned_lines += lines
     return MeasuredFigure(description, reading, request, tuple(planned_lines))

@@ -66,7 +66,7 @@ SCHEMAS: Mapping[str, Mapping[str, ArrayKind]] = _schemas()
 """The arrays of each module of `omtl.protocols`, by name."""
 
 
-def arrays_of(protocol: str, settings: Mapping[str, Any]) -> set[str] | None:
+def measured_arrays(protocol: str, settings: Mapping[str, Any]) -> set[str] | None:
     """Return the arrays that a protocol may leave; None for one that declares none.
 
     Parameters

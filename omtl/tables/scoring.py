@@ -36,7 +36,7 @@ from omtl.experiment.specs import ProtocolSpec, SearchSpec, SelectionSpec, known
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
-from omtl.protocols.record_schema import arrays_of
+from omtl.protocols.record_schema import measured_arrays
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, is_searched, with_columns
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
@@ -254,7 +254,7 @@ def why_unkept(
 
 def measured_by(protocol: ProtocolSpec) -> list[str] | None:
     """Return the metrics that a protocol measures; None for one that declares no arrays."""
-    arrays = arrays_of(protocol.module, protocol.settings)
+    arrays = measured_arrays(protocol.module, protocol.settings)
     if arrays is None:
         return None
     return [name for name, metric in METRICS.items() if arrays >= {*metric.needs}]
