@@ -131,7 +131,7 @@ class Network(NamedTuple):
             self.known[i, s] = True
             self.settled[s] = False
 
-    def node_dot(self, i, slots, x):
+    def dot_sum(self, i, slots, x):
         """Return the sum of the products of `x` with some slots of node i."""
         self.W.dot_slots(x, self.decay.size, slots)
         total = 0.0
@@ -139,7 +139,7 @@ class Network(NamedTuple):
             total += self.slot_product(i, s)
         return total
 
-    def node_add(self, i, slots, steps, x):
+    def add_to_slots(self, i, slots, steps, x):
         """Add `x`, scaled by each one's step, to some slots of node i."""
         for e in range(len(slots)):
             self.set_step(i, slots[e], steps[e])
@@ -152,21 +152,21 @@ class Network(NamedTuple):
             a, x = steps.take(k, rows)
             if a != 0.0:
                 own = a / (1.0 + b)
-                self.node_add(x.node, (k, m), (own, own * b / m), x)
+                self.add_to_slots(x.node, (k, m), (own, own * b / m), x)
 
-    def dot_node(self, i, x, out):
+    def dot_each_slot(self, i, x, out):
         """Write the products of `x` with all slots of node i to `out`."""
         self.W.dot_all(x)
         for s in range(out.size):
             out[s] = self.slot_product(i, s)
 
-    def dot_nodes(self, s, x, out):
+    def dot_each_node(self, s, x, out):
         """Write the products of `x` with slot s of all nodes to `out`."""
         self.W.dot_slots(x, self.decay.size, (s,))
         for i in range(out.size):
             out[i] = self.slot_product(i, s)
 
-    def add_node(self, i, a, shares, x):
+    def add_to_each_slot(self, i, a, shares, x):
         """Add ``a * shares[s]`` times `x` to each slot s of node i."""
         for s in range(shares.size):
             self.set_step(i, s, a * shares[s])
@@ -204,20 +204,20 @@ class NodeVectors(NamedTuple):
             for f in range(combined[i].size):
                 own[i, f] = combined[i, f]
 
-    def dot_node(self, i, x, out):
+    def dot_each_slot(self, i, x, out):
         """Write the products of `x` with all slots of node i to `out`."""
         self.W.dot_slots(x, out.size, (i,))
         for s in range(out.size):
             out[s] = self.W.products[i * out.size + s]
 
-    def dot_nodes(self, s, x, out):
+    def dot_each_node(self, s, x, out):
         """Write the products of `x` with slot s of all nodes to `out`."""
         n_slots = self.W.products.size // out.size
         for i in range(out.size):
             self.W.dot_slots(x, 1, (i * n_slots + s,))
             out[i] = self.W.products[i * n_slots + s]
 
-    def add_node(self, i, a, shares, x):
+    def add_to_each_slot(self, i, a, shares, x):
         """Add ``a * shares[s]`` times `x` to each slot s of node i."""
         for s in range(shares.size):
             self.W.steps[i * shares.size + s] = a * shares[s]

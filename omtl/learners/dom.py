@@ -61,7 +61,7 @@ class NS(NamedTuple):
 
     def score(self, state: Network, x: Example) -> float:
         """Return v_k·x at the node of task k."""
-        return state.node_dot(x.task, (0,), x)
+        return state.dot_sum(x.task, (0,), x)
 
     def update(self, state: Network, x: Example, y: float, score: float) -> bool:
         """Keep a hinge step until the end of the round."""
@@ -75,7 +75,7 @@ class NS(NamedTuple):
         for k in range(state.steps.weight.size):
             a, x = state.steps.take(k, rows)
             if a != 0.0:
-                state.node_add(k, (0,), (a,), x)
+                state.add_to_slots(k, (0,), (a,), x)
 
 
 @rules_of(NS)
@@ -113,14 +113,14 @@ class DST(NamedTuple):
 
     def score(self, state: Network, x: Example) -> float:
         """Return v_i^k·x."""
-        return state.node_dot(x.node, (x.task,), x)
+        return state.dot_sum(x.node, (x.task,), x)
 
     def close_round(self, state: Network, rows: Any) -> None:
         """Add the steps to the task's own slot (eq. 15)."""
         for k in range(state.steps.weight.size):
             a, x = state.steps.take(k, rows)
             if a != 0.0:
-                state.node_add(x.node, (k,), (a,), x)
+                state.add_to_slots(x.node, (k,), (a,), x)
 
 
 @rules_of(NS)
@@ -162,7 +162,7 @@ class DOM1(NamedTuple):
     def score(self, state: Network, x: Example) -> float:
         """Return v_i^k·x (line 9)."""
         m = state.steps.weight.size
-        return state.node_dot(x.node, (x.task, m), x)
+        return state.dot_sum(x.node, (x.task, m), x)
 
     def close_round(self, state: Network, rows: Any) -> None:
         """Add η y B⁻¹ φ (line 13)."""
@@ -256,9 +256,9 @@ class DOM2(NamedTuple):
     def score(self, state: Relations, x: Example) -> float:
         """Return v_i^k·x (line 11), and keep the scores that eq. 13 compares."""
         if self.by_node:
-            state.net.dot_nodes(x.task, x, state.scores)
+            state.net.dot_each_node(x.task, x, state.scores)
             return state.scores[x.node]
-        state.net.dot_node(x.node, x, state.scores)
+        state.net.dot_each_slot(x.node, x, state.scores)
         return state.scores[x.task]
 
     def update(self, state: Relations, x: Example, y: float, score: float) -> bool:
@@ -277,7 +277,7 @@ class DOM2(NamedTuple):
             a, x = state.net.steps.take(k, rows)
             if a != 0.0:
                 state.find_related(x.node, k, self.by_row)  # row or column k of B_i (line 6)
-                state.net.add_node(x.node, a, state.passed_on, x)
+                state.net.add_to_each_slot(x.node, a, state.passed_on, x)
         for k in range(m):
             for j in range(m):  # as before where task k had no example
                 state.believed[node[k], k, j] = state.learnt[k, j]
@@ -342,7 +342,7 @@ class DA(NamedTuple):
     def score(self, state: DualSum, x: Example) -> float:
         """Return w_i^k·x."""
         i, k, m = x.node, x.task, state.last.weight.size
-        z = state.net.node_dot(i, (k, m), x)
+        z = state.net.dot_sum(i, (k, m), x)
         for j in range(m):
             a, before = state.last.of_task(j, x.rows)
             if a != 0.0 and before.node == i:  # g_i of eq. 22, in full
