@@ -20,7 +20,7 @@ from omtl.experiment.readings import Reading
 from omtl.experiment.schema import check_names, refuse_twice
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Unit
-from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_measured
+from omtl.figures.panels import PANEL_KINDS, axes_of, check_kind, check_shown
 from omtl.figures.panels.axes import DIGITS, Axes, HeatMap, PlannedLine, PlayedLine
 from omtl.protocols.record_schema import measured_arrays
 from omtl.tables.cells import ALL_TASKS, each_cell, place_of, planned
@@ -163,7 +163,7 @@ def plan_figure(name: str, request: Request) -> MeasuredFigure:
             check_names(f"panel {panel.label}", (f"parameter of {line.label}", named, grid))
             protocol = line.experiment.protocol
             if arrays := measured_arrays(protocol.module, protocol.settings):
-                check_measured(panel, protocol.name, arrays)
+                check_shown(panel, protocol.name, arrays)
         planned_lines += lines
     return MeasuredFigure(description, reading, request, tuple(planned_lines))
 
@@ -245,7 +245,7 @@ def show_panel(figure: MeasuredFigure, panel: Panel) -> ShownPanel:
         results = request.store.stored(units)
         if len(results) == figure.n_repeats:
             protocol = line.experiment.protocol.name
-            check_measured(panel, protocol, results[0].arrays)
+            check_shown(panel, protocol, results[0].arrays)
             there.append(PlayedLine(**vars(line), units=units, results=results, rule=rule))
             continue
         why = why_lacking(units, len(results), figure.outcome.failed)

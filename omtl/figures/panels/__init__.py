@@ -109,7 +109,7 @@ def axes_of(played: Sequence[PlayedLine]) -> list[Axes]:
     return [replace(part, y_label=part.y_label or y_label_of(panel), **more) for part in parts]
 
 
-def check_measured(panel: Panel, protocol: str, measured: Collection[str]) -> None:
+def check_shown(panel: Panel, protocol: str, measured: Collection[str]) -> None:
     """Refuse a panel whose kind or metric is of what a line's protocol does not measure.
 
     Raises
