@@ -13,6 +13,7 @@ from data_fetchers import _download
 from data_fetchers import fetch as fetching
 from data_fetchers.fetch import DataMissing, RemoteFile
 from omtl.util.errors import UserError
+from omtl.util.files import write_whole
 
 pytestmark = pytest.mark.usefixtures("plain_surroundings")
 
@@ -43,8 +44,7 @@ def test_a_wrong_local_file_is_replaced_with_a_notice(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: bytes
 ) -> None:
     target = tmp_path / "set/folder/file.txt"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(wrong)
+    write_whole(target, wrong)
     fetch("set", remote(server.serve("/file", Reply())), home=tmp_path)
     assert target.read_bytes() == BODY
     assert str(target) in caplog.text
@@ -52,17 +52,14 @@ def test_a_wrong_local_file_is_replaced_with_a_notice(
 
 def test_a_wrong_local_file_stays_but_is_not_trusted_when_there_is_no_other(tmp_path: Path) -> None:
     target = tmp_path / "set/folder/file.txt"
-    target.parent.mkdir(parents=True)
-    target.write_bytes(b"by hand")
+    write_whole(target, b"by hand")
     with pytest.raises(DataMissing, match=r"file\.txt: 7 bytes"):
         fetch("set", remote(), home=tmp_path)
     assert target.read_bytes() == b"by hand"
 
 
 def test_a_gzip_put_by_hand_beside_the_target_is_used(tmp_path: Path) -> None:
-    folder = tmp_path / "set/folder"
-    folder.mkdir(parents=True)
-    (folder / "file.txt.gz").write_bytes(gzip.compress(BODY))
+    write_whole(tmp_path / "set/folder/file.txt.gz", gzip.compress(BODY))
     assert fetch("set", remote(), home=tmp_path).read_bytes() == BODY
 
 
@@ -233,8 +230,7 @@ def test_a_mirror_goes_before_the_sources_unless_it_is_wrong(
     server: Server, tmp_path: Path, kind: str, name: str, content: bytes, unneeded: bool
 ) -> None:
     server.serve(f"/mirror/set/folder/{name}", Reply(content))
-    (tmp_path / "mirror/set/folder").mkdir(parents=True)
-    (tmp_path / "mirror/set/folder" / name).write_bytes(content)
+    write_whole(tmp_path / "mirror/set/folder" / name, content)
     mirror = server.url("/mirror/") if kind == "http" else str(tmp_path / "mirror")
     file = remote(server.serve("/file", Reply()))
     assert fetch("set", file, home=tmp_path / "home", mirror=mirror).read_bytes() == BODY

@@ -11,6 +11,7 @@ from pathlib import Path
 import environments
 import pytest
 
+from omtl.util.files import write_whole
 from omtl.util.paths import RESULTS, ROOT
 
 JOURNEYS = sorted((ROOT / "scripts" / "journeys").glob("*.sh"))
@@ -69,8 +70,7 @@ def test_the_maintainers_journey(installed: Path, tmp_path: Path) -> None:
 def test_a_journey(journey: Path, installed: Path, tmp_path: Path) -> None:
     """A newcomer's commands, one after the other, in an empty folder: each one ends well."""
     program = tmp_path / "bin" / "omtl"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m omtl "$@"\n', encoding="utf-8")
+    write_whole(program, f'#!/bin/sh\nexec "{sys.executable}" -m omtl "$@"\n')
     program.chmod(0o755)
     here = tmp_path / "empty"
     here.mkdir()
@@ -90,9 +90,8 @@ def test_all_results_travel_in_the_wheel(installed: Path) -> None:
 def test_the_core_alone(installed: Path, tmp_path: Path) -> None:
     """The learners work without the harness; its commands name the extra that brings them."""
     lacking, here = tmp_path / "lacking", tmp_path / "empty"
-    lacking.mkdir()
     here.mkdir()
-    (lacking / "sitecustomize.py").write_text(CORE_ALONE, encoding="utf-8")
+    write_whole(lacking / "sitecustomize.py", CORE_ALONE)
     around = outside(installed, also=lacking)
     environments.python(str(ROOT / "examples" / "use_a_learner.py"), cwd=here, env=around)
     command = environments.python("-m", "omtl", "list", status=2, cwd=here, env=around)
