@@ -101,8 +101,6 @@ def parsed_frame(
     used = others if features is None else features
     if not used:
         raise UserError("there is no column of features")
-    if frame.empty:
-        raise UserError("it has no row")
     X = np.column_stack([_numbers(str(name), frame[name]) for name in used])
     if frame[label].isna().any():
         raise UserError(f"row {int(frame[label].isna().argmax()) + 1} has no {label}")

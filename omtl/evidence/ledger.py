@@ -39,8 +39,13 @@ from omtl.util.result_files import as_csv, for_markdown, markdown_table, read_cs
 
 NOT_RUN = "not run"
 
-VERBS = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided", NOT_RUN: "were not run"}
-"""The outcomes in the order in which a page lists them, with what claims do."""
+VERBS = {
+    HOLDS: ("holds", "hold"),
+    FAILS: ("fails", "fail"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    NOT_RUN: ("was not run", "were not run"),
+}
+"""The outcomes in the order in which a page lists them, with what a claim does, or several."""
 
 CHANGED = "the claim has changed since the last run"
 
@@ -154,7 +159,9 @@ def conclusions(claims: pd.DataFrame) -> str:
         Its rows of the ledger.
     """
     by_outcome = {outcome: claims[claims[CLOSEST] == outcome] for outcome in VERBS}
-    told = ", ".join(f"{len(of)} {VERBS[one]}" for one, of in by_outcome.items() if len(of))
+    told = ", ".join(
+        f"{len(of)} {VERBS[one][len(of) > 1]}" for one, of in by_outcome.items() if len(of)
+    )
     of_print = claims["in_print"] == "true"
     both = int((of_print & (claims[CLOSEST] == HOLDS)).sum())
     apart = int((claims["stand_ins"] != "").sum())

@@ -54,12 +54,12 @@ def option_file(group: str, name: str) -> Path:
 def known_option(group: str, name: str) -> str:
     """Return the name of an option; raise UserError with the known names if there is none.
 
-    A label, as papers call a learner or a data set, is answered with the name of what has it.
+    A label, as papers call a learner or a data set, is answered with the names of what has it.
     """
     known = options(group)
     others = () if name in known else known
     meant = [one for one in others if _label(group, one).casefold() == name.casefold()]
-    return choose(group, name, known, meant[0] if len(meant) == 1 else "")
+    return choose(group, name, known, meant)
 
 
 def _label(group: str, name: str) -> str:

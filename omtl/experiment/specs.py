@@ -192,7 +192,7 @@ class AlgorithmSpec(Spec):
         for name, values in self.grid.items():
             if not isinstance(values, list) or not values:
                 raise UserError(
-                    f"algorithm {self.name}: grid.{name}={values!r} must be a list of values"
+                    f"algorithm {self.name}: grid.{name}={values!r} must be a list, not empty"
                 )
         if both := [name for name in self.grid if name in self.fixed]:
             raise UserError(

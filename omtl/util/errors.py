@@ -45,7 +45,7 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
 
 
-def choose(what: str, name: str, known: Collection[str], meant: str = "") -> str:
+def choose(what: str, name: str, known: Collection[str], meant: Collection[str] = ()) -> str:
     """Return `name` if it is known; raise a UserError with the known names if it is not.
 
     Parameters
@@ -54,10 +54,11 @@ def choose(what: str, name: str, known: Collection[str], meant: str = "") -> str
         What is named, for the message: ``algorithm``, ``protocol.loss``.
     name : str
     known : collection of str
-    meant : str
-        The name to suggest if it is known; by default the closest.
+    meant : collection of str
+        The names to suggest; by default the closest known one.
     """
     if name in known:
         return name
-    hint = did_you_mean(meant or str(name), known)
+    closest = did_you_mean(str(name), known)
+    hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else closest
     raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")

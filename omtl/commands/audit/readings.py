@@ -1,4 +1,4 @@
-"""Search a paper's open questions; write the readings as_read and as_published.
+"""Search a paper's open questions; write the best answers as readings.
 
 Examples
 --------
