@@ -8,7 +8,7 @@ import pandas as pd
 
 from omtl.figures.pictures import LOOK
 from omtl.tables.layout import STYLES
-from omtl.tables.verdict import CLOSE, JUDGED
+from omtl.tables.verdict import JUDGED, NEAR_WITHIN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def draw_agreement(frame: pd.DataFrame, ax: Axes) -> Axes:
     if len(cells):
         both = cells[["published_mean", "ours_mean"]]
         ends = [float(both.min().min()), float(both.max().max())]
-        low, high = ([(1.0 + share) * end for end in ends] for share in (-CLOSE, CLOSE))
+        low, high = ([(1.0 + share) * end for end in ends] for share in (-NEAR_WITHIN, NEAR_WITHIN))
         ax.fill_between(ends, low, high, color="#000000", alpha=0.08, linewidth=0)
         ax.plot(ends, ends, color="#777777", linewidth=0.8)
     for verdict in JUDGED:

@@ -56,7 +56,7 @@ from omtl.tables.scoring import (
     scored,
     units_of,
 )
-from omtl.tables.verdict import CLOSE, JUDGED, MATCH, MISSING, NEAR, OFF, OURS, VALUE
+from omtl.tables.verdict import JUDGED, MATCH, MISSING, NEAR, NEAR_WITHIN, OFF, OURS, VALUE
 from omtl.util.host import peak_mib
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say, width
@@ -157,7 +157,9 @@ class Table(DisplayedResult):
         judged = sum(tally[verdict] for verdict in JUDGED)
         lines = ["no cell is compared with its published number"]
         if judged or tally[MISSING]:
-            close = f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {CLOSE:.0%}"
+            close = (
+                f"{tally[MATCH] + tally[NEAR]} of {plural(judged, 'cell')} within {NEAR_WITHIN:.0%}"
+            )
             rest = ", ".join(f"{tally[word]} {word}" for word in (OFF, MISSING) if tally[word])
             lines = ["; ".join(filter(None, [f"{close} of the published number", rest]))]
         if (found := self.layout.agreement) is not None:

@@ -19,7 +19,7 @@ from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
-from omtl.tables.verdict import CLOSE, CLOSEST_SHARE, JUDGED, OURS, VERDICTS
+from omtl.tables.verdict import JUDGED, MATCH_WITHIN, NEAR_WITHIN, OURS, VERDICTS
 from omtl.util.screen import plural
 
 ALL_VERDICTS = (*VERDICTS, OURS)
@@ -28,9 +28,9 @@ MEANING = dict(
     zip(
         ALL_VERDICTS,
         (
-            f"within {100 * CLOSEST_SHARE:g}% of the published number",
-            f"within {100 * CLOSE:g}% of the published number",
-            f"more than {100 * CLOSE:g}% away; the reason is below the table",
+            f"within {100 * MATCH_WITHIN:g}% of the published number",
+            f"within {100 * NEAR_WITHIN:g}% of the published number",
+            f"more than {100 * NEAR_WITHIN:g}% away; the reason is below the table",
             "stand-in data: only claims are judged",
             "timings from different hardware: only ratios are judged",
             "not run; the reason is below the table",
@@ -148,7 +148,7 @@ def _strip(cells: pd.DataFrame) -> dict[str, Any]:
     shares = 100 * cells["share"]
     reach = next((reach for reach in REACHES if shares.abs().max() <= reach), max(REACHES))
     ticks = list(zip(cells["verdict"], cells["place"], shares, strict=True))
-    return {"ticks": ticks, "reach": reach, "marks": REACHES[reach], "band": 100 * CLOSE}
+    return {"ticks": ticks, "reach": reach, "marks": REACHES[reach], "band": 100 * NEAR_WITHIN}
 
 
 def _opened(

@@ -22,7 +22,7 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, as_text, each_cell, first_cell
 from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
-from omtl.tables.verdict import CLOSE, JUDGED
+from omtl.tables.verdict import JUDGED, NEAR_WITHIN
 from omtl.util.seeds import generator
 
 OF_A_RUN = ["table", "reading", "selection"]
@@ -88,7 +88,7 @@ def agreement(cells: pd.DataFrame) -> dict[str, float] | None:
     if judged.empty:
         return None
     asked, n = first_cell(cells), len(judged)
-    within = int((judged["share"].abs() <= CLOSE).sum())
+    within = int((judged["share"].abs() <= NEAR_WITHIN).sum())
     floor, floor_cells = _floor(judged, asked)
     perfect = _ceiling(judged, asked)
     least, most = floor / floor_cells, float(perfect.mean()) / n
@@ -105,7 +105,7 @@ def agreement_sentence(found: Mapping[str, float]) -> str:
         "ceiling {ceiling:.1f} [{ceiling_low:.0f}, {ceiling_high:.0f}] (a perfect reading){way}; "
         "{in_order} of {pairs} pairs of rows in the printed order, "
         "{close_in_order} of {close_pairs} of those printed within {close:.0%} of each other"
-    ).format(**found, way=way, close=CLOSE)
+    ).format(**found, way=way, close=NEAR_WITHIN)
 
 
 def agreement_rows(cells: pd.DataFrame, found: Mapping[str, float] | None) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
         scales = [METRICS[metric].scale for metric, _ in numbers["printed"].columns.to_list()]
         for n in range(PLACEBOS):
             placebo = targets[rng.permutation(len(targets))]
-            counts[n] += (gaps(ours, placebo, scales) <= CLOSE).sum()
+            counts[n] += (gaps(ours, placebo, scales) <= NEAR_WITHIN).sum()
     return float(counts.mean()), len(judged)
 
 
@@ -148,7 +148,7 @@ def _ceiling(judged: pd.DataFrame, asked: Any) -> np.ndarray:
         for cell in cells:
             printed = cell.values[taken].mean(axis=1)
             share = (cell.ours_mean - printed) / METRICS[cell.metric].scale(printed)
-            counts += np.abs(share) <= CLOSE
+            counts += np.abs(share) <= NEAR_WITHIN
     return counts
 
 
@@ -160,7 +160,7 @@ def _order(judged: pd.DataFrame) -> tuple[int, ...]:
         one, other = np.triu_indices(len(part), k=1)
         apart = printed[one] - printed[other]
         in_order = apart * (ours[one] - ours[other]) > 0.0
-        reach = CLOSE * np.minimum(np.abs(printed[one]), np.abs(printed[other]))
+        reach = NEAR_WITHIN * np.minimum(np.abs(printed[one]), np.abs(printed[other]))
         close = (apart != 0.0) & (np.abs(apart) <= reach)
         each = (apart != 0.0, in_order, close, close & in_order)
         counts += [np.count_nonzero(which) for which in each]

@@ -26,7 +26,7 @@ from omtl.util.screen import plural
 LEVEL = f"{verdict.CONFIDENCE:.1%}"
 """The level of the intervals of differences, in words."""
 
-APART = f"within {verdict.CLOSE:.0%}, but many standard errors from print"
+APART = f"within {verdict.NEAR_WITHIN:.0%}, but many standard errors from print"
 """How the note on such a cell begins."""
 
 
@@ -221,8 +221,8 @@ def why_of(cell: Any, of: TableDescription) -> str:
         return reason
     scale = METRICS[cell.metric].scale
     of_scale = "" if scale is abs else f" of {scale(float(cell.published_mean)):.3g}"
-    close = f"{verdict.CLOSE:.0%}"
-    far = {verdict.MATCH: f"within {verdict.CLOSEST_SHARE:.0%}", verdict.NEAR: f"within {close}"}
+    close = f"{verdict.NEAR_WITHIN:.0%}"
+    far = {verdict.MATCH: f"within {verdict.MATCH_WITHIN:.0%}", verdict.NEAR: f"within {close}"}
     found = (
         f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
         f"number, {far.get(cell.verdict, f'beyond {close}')}; the {LEVEL} interval of the "

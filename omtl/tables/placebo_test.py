@@ -22,7 +22,7 @@ import pandas as pd
 from omtl.experiment.descriptions import describe, published
 from omtl.experiment.readings import SEARCHED, questions
 from omtl.measures.metrics import METRICS, Scale
-from omtl.tables.verdict import CLOSE
+from omtl.tables.verdict import NEAR_WITHIN
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, rows_in, write_csv
@@ -138,7 +138,7 @@ def _within_of_closest(ours: np.ndarray, placebos: np.ndarray, scales: list[Scal
     for some in np.array_split(placebos, 1 + placebos.shape[0] * ours.size // AT_ONCE):
         its = gaps(ours, some[:, np.newaxis], scales)
         closest = its[np.arange(len(some)), _closest(its)]
-        counts.append((closest <= CLOSE).sum(axis=(-2, -1)))
+        counts.append((closest <= NEAR_WITHIN).sum(axis=(-2, -1)))
     return np.concatenate(counts)
 
 
@@ -151,7 +151,7 @@ def _within_reach(
     placebo of both kinds; and their shares over the splits, in the order of `HALVES`.
     """
     distances = gaps(ours, targets, scales)
-    within = distances <= CLOSE
+    within = distances <= NEAR_WITHIN
     n_algorithms = len(targets)
 
     order = [rng.permutation(n_algorithms) for _ in range(PLACEBOS)]

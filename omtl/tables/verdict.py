@@ -25,7 +25,7 @@ VERDICTS = (*JUDGED, SUBSTITUTE, TIMING, MISSING)
 OURS = "ours"
 """Verdict on a cell that the paper does not have: there is nothing to compare it with."""
 
-CLOSEST_SHARE, CLOSE = 0.05, 0.10
+MATCH_WITHIN, NEAR_WITHIN = 0.05, 0.10
 """The largest differences of a `match` and of a `near`, as shares of the metric's scale."""
 
 CONTAINS, EXCLUDES = "contains", "excludes"
@@ -65,7 +65,7 @@ def shares_of_scale(delta: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def verdict_words(share: np.ndarray) -> np.ndarray:
     """Return how far such shares are from print: `off` also for a mean that is not a number."""
     far = np.abs(share)
-    return np.select([far <= CLOSEST_SHARE, far <= CLOSE], [MATCH, NEAR], OFF)
+    return np.select([far <= MATCH_WITHIN, far <= NEAR_WITHIN], [MATCH, NEAR], OFF)
 
 
 def judged(cells: pd.DataFrame) -> pd.DataFrame:

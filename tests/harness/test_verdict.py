@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from omtl.tables.verdict import (
-    CLOSE,
-    CLOSEST_SHARE,
     CONTAINS,
     EXCLUDES,
     JUDGED,
     MATCH,
+    MATCH_WITHIN,
     MISSING,
     NEAR,
+    NEAR_WITHIN,
     OFF,
     OURS,
     STANDARD_ERROR,
@@ -109,7 +109,7 @@ def test_a_nearer_cell_never_has_a_worse_colour(one: dict, other: dict) -> None:
     both = [found(frame(**each)) for each in (one, other)]
     nearer, farther = sorted(both, key=lambda each: abs(each.share))
     assert JUDGED.index(nearer.verdict) <= JUDGED.index(farther.verdict)
-    most = {MATCH: CLOSEST_SHARE, NEAR: CLOSE, OFF: math.inf}
+    most = {MATCH: MATCH_WITHIN, NEAR: NEAR_WITHIN, OFF: math.inf}
     assert abs(nearer.share) <= most[nearer.verdict]
 
 
