@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from omtl.evidence.compared_learners import baselines, curves_of, learner_label,
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.playing import learner_class, load_prepared, new_learner, setting_of
+from omtl.experiment.schema import check_names
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path, select
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
@@ -81,6 +83,14 @@ TEXTS = tuple(name for name, kind in BoardCell.__annotations__.items() if kind =
 """Columns that are empty where there is nothing to say."""
 
 
+KEYS = (
+    *("name", "like", "metric", "beside", "regret", "sends", "selection", "repeats", "play"),
+    *("network", "data", "no_data", "entrants", "no_entrant", "grids", "families", "own"),
+)
+DATA_KEYS = ("kind", "share", "repeats", "with")
+"""What the config of a board has, and each of its data sets."""
+
+
 @dataclass(frozen=True)
 class BoardPlan:
     """A board that is asked for, and its experiments.
@@ -107,7 +117,11 @@ class BoardPlan:
     def config(self) -> Mapping[str, Any]:
         """The config of the group ``board``, with what it leaves to the one that it is `like`."""
         own = load_option("board", self.board)
-        return {**BoardPlan(own["like"]).config, **own} if "like" in own else own
+        config = {**BoardPlan(own["like"]).config, **own} if "like" in own else own
+        of_data = chain.from_iterable(config["data"].values())
+        known = ("value of a board", own, KEYS), ("value of a board's data set", of_data, DATA_KEYS)
+        check_names(f"board {self.board}", *known)
+        return config
 
     @property
     def more(self) -> list[str]:
