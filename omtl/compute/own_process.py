@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -200,6 +201,10 @@ def _limit_memory(mib: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
+NO_MEMORY = pickle.dumps((None, MemoryError()))
+"""The answer of a process that has no memory left for one."""
+
+
 def answer(place: int, mib: int, as_bytes: int) -> None:
     """Answer calls until the pipe closes, or the parent ends.
 
@@ -220,7 +225,10 @@ def answer(place: int, mib: int, as_bytes: int) -> None:
                 answered = None, fault
             if os.getpid() != me:  # the function has forked: one answer is enough
                 os._exit(1)
-            connection.send(answered)
+            try:
+                connection.send(answered)
+            except MemoryError:  # there is none left to pickle an answer
+                connection.send_bytes(NO_MEMORY)
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_verdicts_are_told_as_soon_as_they_are_known(
     made = tables.played_table("dom-table1", Request(repeats=2, parallel=SERIAL, store=store))
     said = [line for line in capsys.readouterr().err.splitlines() if "printed" in line]
     lines = [line for line in made.layout.lines if not line.is_group]
-    texts = {line.label: line.texts([0])[0] for line in lines}
+    texts = {line.label: line.texts[0] for line in lines}
     assert said == [
         f"omtl: {name} on Synthetic: {ours}, printed {printed}: {verdict}"
         for name, verdict in made.cells[["algorithm", "verdict"]].itertuples(index=False)

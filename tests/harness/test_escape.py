@@ -94,7 +94,8 @@ def test_csv_gives_back_every_text_and_a_spreadsheet_computes_none(written: str)
     """What could be a formula has an apostrophe, which reading removes; numbers have none."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"
-        write_csv(path, pd.DataFrame({"text": [written, *FORMULAS, *NUMBERS]}))
+        texts = [written, *FORMULAS, *NUMBERS]
+        write_csv(path, pd.DataFrame({"text": texts, "n": range(len(texts))}))  # no row is blank
         raw, *more = pd.read_csv(path, dtype=str, keep_default_na=False)["text"]
         assert not raw.startswith(("=", "@"))
         assert more == [f"'{formula}" for formula in FORMULAS] + NUMBERS
