@@ -21,7 +21,7 @@ BATCH = 100
 
 STREAM = 10
 """How many times as many examples come one by one as of slow contenders elsewhere: a stream's
-first call, which looks up compiled code, takes as long as 400 others."""
+first call, which looks up compiled code, takes as long as 200 to 300 others."""
 
 ESTIMATORS: dict[str, tuple[Any, int]] = {
     "PA": (PassiveAggressive(C=np.inf), 1),
