@@ -25,7 +25,13 @@ from omtl.experiment import playing
 from omtl.reproduction import json_ld
 from omtl.reproduction.json_ld import croissant
 from omtl.tables.cells import as_rows, planned, with_numbers
-from omtl.tables.published_results import published_run, runs_of, stored_or_published
+from omtl.tables.layout import lay_out
+from omtl.tables.published_results import (
+    published_run,
+    runs_of,
+    stored_or_published,
+    with_results,
+)
 from omtl.tables.request import Request
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
@@ -55,6 +61,23 @@ def test_kept_results_are_read_as_they_were_scored(table: str, store: Store) -> 
         assert not any(cells["alternatives"])  # where print has the best of several, it is known
         for other in (replace(asked, seed=seed + 1), replace(asked, repeats=repeats + 1)):
             assert published_run(planned(run.table, other), other) is None
+
+
+def test_a_table_in_blocks_has_one_for_each_data_set() -> None:
+    run = runs_of(RESULTS, "rom-table1")[0]
+    cells = with_results(planned(run.table, run.request), run)
+    layout, own = lay_out(cells, []), "Ours (not in the paper)"
+    blocks = [line.label for line in layout.lines if line.is_group and line.label != own]
+    assert blocks == cells["dataset"].unique().tolist()
+
+
+def test_divergence_in_published_repeats_is_counted() -> None:
+    """A cell without a mean has the worst error in the repeats in which it diverged."""
+    run = runs_of(RESULTS, "dom-table1")[0]
+    lost = replace(run, rows=run.rows.assign(ours_mean=""))
+    vars(lost)["repeats"] = run.repeats.assign(values="100.0 12.0 100.0")
+    assert with_results(planned(run.table, run.request), run)["diverged"].eq(0).all()
+    assert with_results(planned(run.table, run.request), lost)["diverged"].eq(2).all()
 
 
 def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:
