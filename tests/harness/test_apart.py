@@ -28,6 +28,7 @@ from omtl.util import user_folder
 WRONG = {
     "exits": ("import sys; sys.exit(3)", "its code asked Python to exit (status 3)"),
     "dies": ("os._exit(7)", "its process exited with status 7"),
+    "ends": ("os._exit(0)", "its process exited with status 0"),
     "crashes": ("import ctypes; ctypes.string_at(0)", "its process was killed by SIGSEGV"),
     "forks_and_dies": ("os._exit(7) if os.fork() else time.sleep(60)", "exited with status 7"),
     "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt"),

@@ -113,7 +113,10 @@ def test_ledgers_and_findings_are_those_of_the_results(
     for paper, copy in copies.items():
         copy.write_text(with_conclusions(pages[paper], read_csv(RESULTS / "claims.csv")[:0]))
     monkeypatch.setattr(ledger, "paper_file", lambda paper, _: copies[paper])
-    _, written = write_ledgers()
+    told, written = write_ledgers()
+    claims = read_csv(RESULTS / "claims.csv")
+    n_untested = int((claims["as_read_corrected"] == "").sum())
+    assert f"not tested {n_untested}" in next(one for one in told if "as read corrected" in one)
     _, findings = write_findings(results)
     assert_as_in_git([path for path in written if path not in copies.values()], results)
     assert_as_in_git(findings, results)
