@@ -20,6 +20,7 @@ from omtl.evidence.compared_learners import judge_learners
 from omtl.experiment.playing import compute
 from omtl.experiment.unit import Experiment
 from omtl.measures.metrics import METRICS
+from omtl.reproduction.record import line
 from omtl.tables import published_results
 from omtl.tables.cells import planned
 from omtl.tables.request import Request
@@ -192,3 +193,23 @@ def test_draws() -> None:
     assert {experiment.plays for experiment in cells["experiment"]} == {10}
     on_one_draw = planned("aklo-table1", Request("as_written", one_draw=True))["experiment"]
     assert list(on_one_draw) == [one.of_one_draw() for one in cells["experiment"]]
+
+
+def test_a_number_says_where_its_units_were_pulled_from(store: Store, tmp_path: Path) -> None:
+    cells, pulled = small_table(1, rows=FEW), Store(tmp_path / "pulled")
+    play_cells(cells, Request(parallel=SERIAL, store=store))
+    pulled.add(row._replace(source="elsewhere.db") for row in store.rows())
+    assert set(scored(cells, store)["pulled_from"]) == {""}
+    assert set(scored(cells, pulled)["pulled_from"]) == {"elsewhere.db"}
+
+
+def test_a_line_on_a_run_counts_the_repeats_that_diverged() -> None:
+    config = {
+        "algorithm": {"networked": False, "label": "PA"},
+        "dataset": {"label": "Walk"},
+        "reading": {"name": "as_read"},
+        "selection": {"rule": "oracle"},
+    }
+    errors = {"values": [12.0, 100.0], "unit": "%"}
+    record = {"config": config, "metrics": {"error": errors}, "diverged": 1, "params": [{}, {}]}
+    assert line(record).startswith("PA, Walk: error diverged in 1 of 2 repeats (2 repeats,")
