@@ -23,12 +23,11 @@ from data_fetchers._columns import parsed_frame, text_of_tasks
 from data_fetchers.table_file import OF_SPARSE
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import known_name
 from omtl.experiment.playing import load_tasks
 from omtl.experiment.schema import NOT_NEGATIVE, refuse_unfit
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.files import write_whole
 from omtl.util.paths import home_folder
 from omtl.util.seeds import generator

@@ -15,12 +15,12 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import known_name, known_table
+from omtl.experiment.descriptions import known_table
 from omtl.experiment.readings import CLOSEST
 from omtl.tables.cells import PLACE, long_repeats, with_numbers
 from omtl.tables.published_results import PublishedRun, runs_of
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.paths import results_to_read
 from omtl.util.result_files import read_csv
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import known_option, options
-from omtl.experiment.descriptions import as_known, known_name
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.reproduction.board import Board, from_results, make_board
 from omtl.tables.request import ParallelOptions, parallel_for
 from omtl.util import user_folder
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, as_known, known_name
 
 if TYPE_CHECKING:
     from typing import Unpack

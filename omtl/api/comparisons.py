@@ -39,7 +39,7 @@ from omtl.evidence.compared_learners import (
 from omtl.evidence.comparisons import EQUIVALENT, REGION, beside
 from omtl.evidence.ranks import Ranking, ranking_of, write_diagrams
 from omtl.experiment.config import load_option
-from omtl.experiment.descriptions import PanelGrid, known_name
+from omtl.experiment.descriptions import PanelGrid
 from omtl.experiment.unit import ONE_DATA_SET
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import ShownPanel
@@ -47,7 +47,7 @@ from omtl.figures.panels.axes import CURVES, line_of
 from omtl.figures.pictures import render
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import each_cell, first_cell
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.result_files import as_csv, for_latex, latex_table, write_all
 from omtl.util.screen import plural
 from omtl.util.views import DisplayedResult, View

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from omtl.experiment.descriptions import descriptions, known_id, known_name
+from omtl.experiment.descriptions import descriptions, known_id
 from omtl.experiment.readings import questions
 from omtl.experiment.selection import in_words
 from omtl.tables.cells import (
@@ -26,7 +26,7 @@ from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import GROUPS, PublishedRun, source_of, stored_or_published
 from omtl.tables.request import Request, RequestOptions, request_for
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.screen import say
 from omtl.util.views import DisplayedResult, View
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from omtl import datasets, results
 from omtl.experiment.composition import ComposedRun, composed
-from omtl.experiment.descriptions import Description, describe, descriptions, known_name
+from omtl.experiment.descriptions import Description, describe, descriptions
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import DataSetSpec
 from omtl.experiment.unit import Experiment, Unit
@@ -24,7 +24,7 @@ from omtl.tables.notes import notes
 from omtl.tables.published_results import source_of, stored_or_published
 from omtl.tables.request import Request, RequestOptions, request_for
 from omtl.util.bibliography import BIBLIOGRAPHY, bibtex_entries
-from omtl.util.errors import UserError, repeated
+from omtl.util.errors import UserError, known_name, repeated
 from omtl.util.paths import EXPERIMENTS, results_to_read, shown_path
 from omtl.util.result_files import as_csv, as_parquet, write_all
 from omtl.util.screen import plural

@@ -12,14 +12,14 @@ import pandas as pd
 from omtl.api.plots import draw_lines
 from omtl.api.tables import check_files
 from omtl.evidence.claims import claim_outcomes, in_sentences
-from omtl.experiment.descriptions import descriptions, known_name
+from omtl.experiment.descriptions import descriptions
 from omtl.experiment.readings import by_reading, by_rule
 from omtl.figures.drawing import draw
 from omtl.figures.numbers import FOLDED, MeasuredFigure, plan_figure, play_figure
 from omtl.figures.pictures import LOOK, render
 from omtl.tables.published_results import folder_for, write_rows
 from omtl.tables.request import AUTO, Request, RequestOptions, request_for
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.result_files import as_csv, fold, write_all
 from omtl.util.screen import plural, say
 from omtl.util.views import DisplayedResult, View

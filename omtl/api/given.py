@@ -17,10 +17,9 @@ from omtl.api.source import written_class
 from omtl.datasets import DataSet
 from omtl.experiment.composition import ComposedRun, composed, note_on_networks, overrides_in
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import as_known, known_name
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
-from omtl.util.errors import UserError, repeated
+from omtl.util.errors import UserError, as_known, known_name, repeated
 from omtl.util.providers import module_file
 
 Grid = Mapping[str, Sequence[Any]]

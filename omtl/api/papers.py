@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omtl.experiment.config import option_files, options
-from omtl.experiment.descriptions import describe, descriptions, known_name
+from omtl.experiment.descriptions import describe, descriptions
 from omtl.experiment.readings import questions
 from omtl.experiment.schema import read_yaml
 from omtl.experiment.specs import TARGET
 from omtl.util import user_folder
+from omtl.util.errors import known_name
 from omtl.util.providers import extension_of, module_file
 from omtl.util.screen import plural
 from omtl.util.user_folder import own_folder

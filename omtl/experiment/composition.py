@@ -20,7 +20,6 @@ from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from omtl.experiment.config import known_option, options
-from omtl.experiment.descriptions import as_known
 from omtl.experiment.playing import hyper_parameters
 from omtl.experiment.readings import Reading
 from omtl.experiment.schema import (
@@ -46,7 +45,7 @@ from omtl.experiment.specs import (
     known_settings,
 )
 from omtl.experiment.unit import Experiment
-from omtl.util.errors import UserError, choose
+from omtl.util.errors import UserError, as_known, choose
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import providers
 

@@ -25,7 +25,7 @@ from omtl.experiment.schema import (
     typed,
 )
 from omtl.experiment.specs import SPECS, ProtocolSpec, known_settings
-from omtl.util.errors import UserError, choose
+from omtl.util.errors import UserError, choose, known_name
 from omtl.util.files import State, file_state
 from omtl.util.providers import providers
 
@@ -344,41 +344,6 @@ class Diagnosis:
     algorithms: tuple[str, ...]
     metrics: tuple[str, ...] = ()
     text: str
-
-
-def as_known(what: str, name: str, known: Iterable[str]) -> str:
-    """Return a name in the case in which it is known; case counts if names differ in nothing else.
-
-    Parameters
-    ----------
-    what : str
-        What is named, for the message.
-    name : str
-        What was typed, which need not be known.
-    known : iterable of str
-        What there is.
-
-    Raises
-    ------
-    UserError
-        If it is no text.
-    """
-    if not isinstance(name, str):
-        raise UserError(f"{what}: {name!r} must be a name")
-    alike = [one for one in known if one.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else name
-
-
-def known_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Return the known name, whatever its case (`as_known`).
-
-    Raises
-    ------
-    UserError
-        If there is none, with the closest known names, or it is no text.
-    """
-    names = list(known)
-    return choose(what, as_known(what, name, names), names)
 
 
 KINDS: Mapping[str, tuple[str, Any]] = {

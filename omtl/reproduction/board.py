@@ -21,11 +21,10 @@ from omtl.evidence.board import (
 )
 from omtl.evidence.comparisons import REGION
 from omtl.evidence.ratings import REGRET, REGRET_IN_WORDS, beside_median, order_notes, ranking
-from omtl.experiment.descriptions import known_name
 from omtl.experiment.specs import ParallelSpec
 from omtl.reproduction.submission import joined, submissions
 from omtl.tables.cells import as_text
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, known_name
 from omtl.util.host import host
 from omtl.util.paths import CHECKOUT, RESULTS, results_to_read
 from omtl.util.result_files import as_csv, read_csv, write_all

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from omtl.compute.store import Store
 from omtl.experiment.config import options
-from omtl.experiment.descriptions import (
-    Description,
-    FigureDescription,
-    known_name,
-    known_readings,
-)
+from omtl.experiment.descriptions import Description, FigureDescription, known_readings
 from omtl.experiment.readings import CLOSEST, Reading, by_reading, by_rule
 from omtl.experiment.schema import NOT_NEGATIVE, POSITIVE, refuse_unfit
 from omtl.experiment.selection import NO_HINDSIGHT, is_without_hindsight, plays_a_path
 from omtl.experiment.specs import SERIAL, ParallelSpec, SelectionSpec
 from omtl.util import user_folder
-from omtl.util.errors import UserError, choose
+from omtl.util.errors import UserError, choose, known_name
 
 if TYPE_CHECKING:
     from typing import Unpack

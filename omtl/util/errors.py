@@ -1,4 +1,4 @@
-"""Exceptions that the user can fix."""
+"""Mistakes that the user can correct, and the look-up of names that users type."""
 
 from __future__ import annotations
 
@@ -62,3 +62,38 @@ def choose(what: str, name: str, known: Collection[str], meant: Collection[str] 
     closest = did_you_mean(str(name), known)
     hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else closest
     raise UserError(f"no {what} {name!r}{hint}; choose from {', '.join(known)}")
+
+
+def as_known(what: str, name: str, known: Iterable[str]) -> str:
+    """Return a name in the case in which it is known; case counts if names differ in nothing else.
+
+    Parameters
+    ----------
+    what : str
+        What is named, for the message.
+    name : str
+        What was typed, which need not be known.
+    known : iterable of str
+        What there is.
+
+    Raises
+    ------
+    UserError
+        If it is no text.
+    """
+    if not isinstance(name, str):
+        raise UserError(f"{what}: {name!r} must be a name")
+    alike = [one for one in known if one.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
+
+
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the known name, whatever its case (`as_known`).
+
+    Raises
+    ------
+    UserError
+        If there is none, with the closest known names, or it is no text.
+    """
+    names = list(known)
+    return choose(what, as_known(what, name, names), names)

@@ -37,13 +37,13 @@ def run(table: str, measured: str, **given: Any) -> None:
         is large enough for one.
     """
     from omtl.experiment.config import options
-    from omtl.experiment.descriptions import describe, known_name, known_table
+    from omtl.experiment.descriptions import describe, known_table
     from omtl.experiment.specs import SearchSpec
     from omtl.tables.cells import planned
     from omtl.tables.published_results import folder_for, write_rows
     from omtl.tables.request import request_for
     from omtl.tables.scoring import cost_of
-    from omtl.util.errors import UserError
+    from omtl.util.errors import UserError, known_name
 
     table, request = known_table(table), request_for(**given)
     cells = planned(table, request, plays=0)
