@@ -1,5 +1,7 @@
 # `make help` lists the targets. Each makes its own environment first if there is none.
 SHELL := /bin/sh
+# Bytecode is kept: else each of the many processes would compile all packages anew.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 SYSTEM_PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -57,8 +59,7 @@ bench: $(VENV)/test ## time kernels and tables beside other libraries, in one ru
 	@$(PYTHON) -m scripts.bench $(PART)
 
 BROWSER := $(if $(and $(shell command -v chromium),$(shell command -v chromedriver)),,and not browser)
-# Tests start many processes, each of which would else compile all packages where bytecode is not kept.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST = $(PYTHON) -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 test: $(VENV)/test ## run the tests; those in a browser where chromium and chromedriver are installed
 	@$(PYTEST) -m 'not deep $(BROWSER)'
