@@ -25,10 +25,9 @@ import pandas as pd
 from river import base
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
 
 from omtl.sklearn import PassiveAggressive
-from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier, fresh
 from omtl.sklearn.stream import NOT_QUICK, norm_of_sparse
 
 __all__ = ["MultiTask"]
@@ -44,6 +43,14 @@ FIRST_COLUMNS = 16
 
 UNNAMED = ()
 """The task of examples that do not name one, beside tasks that are learnt as they come."""
+
+
+def _rows(
+    columns: np.ndarray, values: np.ndarray, n: int, model: MultiTaskClassifier
+) -> sparse.csr_array:
+    """Return `n` rows of as many values each, for a learner."""
+    ends = np.arange(n + 1) * (values.size // n)
+    return sparse.csr_array((values, columns, ends), (n, model.n_features_in_))
 
 
 class MultiTask(base.MiniBatchClassifier):
@@ -119,17 +126,18 @@ class MultiTask(base.MiniBatchClassifier):
         """
         task = self._task_of(x)
         model = self._begun(task)
-        columns, values = self._row_of(x, learns=True)
+        columns, values = self._row_of(x, model)
         try:
             stream = model._stream
             k = stream.number[task]
             norm = norm_of_sparse(values)
             score = stream.one(self._ends, columns, values, norm, stream.sign[y], k, k)
         except NOT_QUICK:
-            model.learn_one(self._rows(columns, values, 1), y, task)
+            model.learn_one(_rows(columns, values, 1, model), y, task)
         else:
             if not -math.inf < score < math.inf:
                 model._warn()
+        self._model = model
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:  # noqa: ARG002
         """Return the predicted class of one example, the first for a score of 0."""
@@ -139,13 +147,13 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the signed score of one example; of a new task, as its first one."""
         task = self._task_of(x)
         model = self._begun(task)
-        columns, values = self._row_of(x, learns=False)
+        columns, values = self._row_of(x)
         try:
             stream = model._stream
             k, norm = stream.number[task], norm_of_sparse(values)
             return stream.one_ahead(self._ends, columns, values, norm, 0.0, k, k)
         except NOT_QUICK:
-            return float(self._scores(self._rows(columns, values, 1), [task])[0])
+            return float(self._scores(model, _rows(columns, values, 1, model), [task])[0])
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:  # noqa: ARG002
         """Return 1 / (1 + e^(−score)) for the second class, as river's linear models do.
@@ -165,11 +173,10 @@ class MultiTask(base.MiniBatchClassifier):
         y : Series
             The labels, in the order of the rows.
         """
-        if len(X):
-            tasks = self._tasks_of(X)
+        if tasks := self._tasks_of(X):
             model = self._begun(tasks[0])
-            self._give_columns(X.columns)
-            model.partial_fit(self._rows_of(X), np.asarray(y), tasks)
+            self._give_columns(X.columns, model)
+            self._model = model.partial_fit(self._rows_of(X, model), np.asarray(y), tasks)
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the result of `predict_proba_one`, one row per example."""
@@ -184,11 +191,16 @@ class MultiTask(base.MiniBatchClassifier):
 
     def _decide_many(self, X: pd.DataFrame) -> np.ndarray:
         """Return the scores of the rows of a frame."""
-        return self._scores(self._rows_of(X), self._tasks_of(X)) if len(X) else np.zeros(0)
+        if not (tasks := self._tasks_of(X)):
+            return np.zeros(0)
+        model = self._begun(tasks[0])
+        return self._scores(model, self._rows_of(X, model), tasks)
 
-    def _scores(self, rows: sparse.csr_array, tasks: list[Hashable]) -> np.ndarray:
+    def _scores(
+        self, model: MultiTaskClassifier, rows: sparse.csr_array, tasks: list[Hashable]
+    ) -> np.ndarray:
         """Return the scores of rows; those of a new task, as of its first example."""
-        scores, model = np.zeros(len(tasks)), self._begun(tasks[0])
+        scores = np.zeros(len(tasks))
         at: dict[Hashable, list[int]] = {}
         for i, task in enumerate(tasks):
             at.setdefault(task, []).append(i)
@@ -200,23 +212,37 @@ class MultiTask(base.MiniBatchClassifier):
         return scores
 
     def _tasks_of(self, X: pd.DataFrame) -> list[Hashable]:
-        """Return the tasks of the rows of a frame."""
+        """Return the tasks of the rows of a frame; raise ValueError if it is none."""
+        if not isinstance(X, pd.DataFrame) or not X.columns.is_unique:
+            raise ValueError("X must be a data frame whose columns have different names")
         found = self._task_of(X)
         return found.tolist() if isinstance(found, pd.Series) else [found] * len(X)
 
-    def _rows_of(self, X: pd.DataFrame) -> sparse.csr_array:
+    def _rows_of(self, X: pd.DataFrame, model: MultiTaskClassifier) -> sparse.csr_array:
         """Return the known features of the rows of a frame in the learner's columns."""
         known = [name for name in X.columns if name in self._column]
-        values = X[known].to_numpy(dtype=np.float64)
+        part = X[known]
+        try:
+            if all(kind.kind in "biuf" for kind in part.dtypes):
+                values = part.to_numpy(dtype=np.float64)
+            else:  # which may be numbers even so
+                values = np.array([array("d", part[name]) for name in known]).T
+        except (TypeError, OverflowError):
+            raise ValueError("the frame has a feature that is not a number") from None
         columns = np.tile([self._column[name] for name in known], len(X))
-        return self._rows(columns, values.ravel(), len(X))
+        return _rows(columns, values.ravel(), len(X), model)
 
-    def _row_of(self, x: Mapping[Hashable, Any], learns: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns of an example's known features, ascending, and their values."""
+    def _row_of(
+        self, x: Mapping[Hashable, Any], learner: MultiTaskClassifier | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns of an example's known features, ascending, and their values.
+
+        Those that are new get columns of a learner that learns from it.
+        """
         names = tuple(x)
         if names != self._names:
-            if learns:
-                self._give_columns(names)
+            if learner is not None:
+                self._give_columns(names, learner)
             place = self._column
             known = sorted((name for name in names if name in place), key=place.__getitem__)
             knows_all = len(known) + (self.task_key in x) == len(names)
@@ -228,14 +254,9 @@ class MultiTask(base.MiniBatchClassifier):
         except (TypeError, OverflowError):
             raise ValueError(f"the example {x!r} has a feature that is not a number") from None
 
-    def _rows(self, columns: np.ndarray, values: np.ndarray, n: int) -> sparse.csr_array:
-        """Return `n` rows of as many values each."""
-        ends = np.arange(n + 1) * (values.size // n)
-        return sparse.csr_array((values, columns, ends), (n, self._begun().n_features_in_))
-
-    def _give_columns(self, features: Iterable[Hashable]) -> None:
+    def _give_columns(self, features: Iterable[Hashable], model: MultiTaskClassifier) -> None:
         """Assign columns to features without one, in an order independent of the dict."""
-        column, model = self._column, self._begun()
+        column = self._column
         unknown = {name for name in features if name not in column} - {self.task_key}
         new = sorted(unknown, key=repr)
         n_columns = len(column) + len(new)
@@ -249,16 +270,16 @@ class MultiTask(base.MiniBatchClassifier):
         """Return the memory in bytes, without compiled code, which models share."""
         return len(pickle.dumps(self))
 
-    def _begun(self, task: Hashable = None) -> MultiTaskClassifier:
-        """Return the learner; it begins with all tasks, or with this one."""
-        if self._model is None:
-            names = (task,) if self.tasks is None else self.tasks
-            fresh: Any = clone(self.learner)
-            model: MultiTaskClassifier = fresh
-            model.begin(FIRST_COLUMNS, list(self.classes), names, sparse=True)
-            model._stream.is_open = self.tasks is None
-            self._model = model
-        return self._model
+    def _begun(self, task: Hashable) -> MultiTaskClassifier:
+        """Return the learner; a new one, with all tasks or this one, until it has learnt."""
+        if self._model is not None:
+            return self._model
+        names = (task,) if self.tasks is None else self.tasks
+        model = fresh(self.learner, "learner")
+        n_columns = max(FIRST_COLUMNS, 2 * len(self._column))  # some if an example was refused
+        model.begin(n_columns, list(self.classes), names, sparse=True)
+        model._stream.is_open = self.tasks is None
+        return model
 
     def _labels(self) -> list[Any]:
         """Return the classes, sorted."""
@@ -268,6 +289,8 @@ class MultiTask(base.MiniBatchClassifier):
     def _task_of(self, x: Mapping[Hashable, Any] | pd.DataFrame) -> Any:
         """Return the task of an example, or the column of tasks of a frame; or the default."""
         if self.task_key in x:
+            if x[self.task_key] is None:
+                raise ValueError(f"the example's {self.task_key!r} is None, which names no task")
             return x[self.task_key]
         if self.default_task is not None:
             return self.default_task

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral
+from reprlib import repr as in_short
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from omtl.data.networks import mixing_matrix
+from omtl.data.validation import sound_rows
 from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
 
@@ -22,11 +24,33 @@ MOST_TIMES = 2**31
 """The largest weight of an example: it is met so many times."""
 
 
-def label_classes(y: np.ndarray) -> np.ndarray:
-    """Return the sorted classes that occur; raise ValueError if `y` has no classes."""
-    classes = np.unique(y)
-    check_classification_targets(classes)
-    return classes
+def given_rows(X: Any, y: Any = None) -> Any:
+    """Return examples for scikit-learn's validation; sparse ones are canonical.
+
+    Raises
+    ------
+    ValueError
+        If it would take times for numbers, or read what is masked.
+    """
+    kinds = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    if any(getattr(kind, "kind", "") in ("M", "m") for kind in kinds):
+        raise ValueError("X has times; replace them by numbers, such as days since the first")
+    for what, each in (("X", X), ("y", y)):
+        if isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each):
+            raise ValueError(f"{what} has masked values; leave out their examples, or fill them")
+    return sound_rows(X)
+
+
+def label_classes(labels: Any) -> np.ndarray:
+    """Return the sorted classes that occur; raise ValueError if they are of several kinds."""
+    array = np.asarray(labels)
+    try:
+        kept = not isinstance(labels, list | tuple) or array.tolist() == [*labels]
+        if kept and (array == array).all():
+            return np.unique(array)
+    except TypeError:  # they have no order
+        pass
+    raise ValueError(f"classes must be labels of one kind, such as two strings: {in_short(labels)}")
 
 
 def two_classes(classes: np.ndarray) -> np.ndarray:
@@ -47,8 +71,12 @@ def two_classes(classes: np.ndarray) -> np.ndarray:
 def task_labels(task: Any, what: str) -> list[Hashable]:
     """Return labels of tasks as plain, hashable objects."""
     plain = task.tolist() if hasattr(task, "tolist") else task
-    if isinstance(plain, str | bytes) or not isinstance(plain, Iterable):
-        raise ValueError(f"{what}={task!r} must be a sequence of labels, such as a list")
+    if (
+        isinstance(plain, str | bytes | set | frozenset | Mapping)
+        or not isinstance(plain, Iterable)
+        or getattr(task, "ndim", 1) != 1
+    ):
+        raise ValueError(f"{what}={in_short(task)} must be a sequence of labels, such as a list")
     listed = list(plain)
     try:
         missing = any(label is None or label != label for label in set(listed))  # NaN
@@ -63,8 +91,6 @@ def task_labels(task: Any, what: str) -> list[Hashable]:
 
 def declared_names(tasks: Any) -> tuple[Hashable, ...]:
     """Return the names of declared tasks; raise ValueError if one is repeated or there is none."""
-    if isinstance(tasks, set | frozenset):
-        raise ValueError("tasks must be ordered, and a set is not: pass a list")
     names = task_labels(tasks, "tasks")
     if len(set(names)) != len(names) or not names:
         raise ValueError(f"tasks={names} must be one or more distinct labels")
@@ -90,7 +116,7 @@ def task_codes(task: Any) -> TaskCodes | None:
     """Return labels of tasks as numbers; None if there are none."""
     if task is None:
         return None
-    is_vector = isinstance(task, np.ndarray) and task.ndim == 1 and task.size > 0
+    is_vector = type(task) in (np.ndarray, np.memmap) and task.ndim == 1 and task.size > 0
     if is_vector and task.dtype.kind in "iu":  # without a Python object for each example
         wide = task if task.dtype.itemsize == 8 else task.astype(np.int64)
         least = int(wide.min())
@@ -134,17 +160,12 @@ def numbers_of(given: TaskCodes | None, n: int, number: Mapping[Hashable, int]) 
     try:
         return np.array([number[name] for name in given.names], dtype=np.int64).take(given.codes)
     except KeyError as fault:
-        raise ValueError(unknown_task(fault.args[0], number)) from None
-
-
-def unknown_task(task: Any, number: Mapping[Hashable, int]) -> str:
-    """Return the message for a task that has no index."""
-    names = [name for name in number if name is not None]
-    shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-    return (
-        f"task {task!r} was not declared (declared: {shown}); "
-        "name all tasks when learning begins (tasks=)"
-    )
+        names = [name for name in number if name is not None]
+        shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+        raise ValueError(
+            f"task {fault.args[0]!r} was not declared (declared: {shown}); "
+            "name all tasks when learning begins (tasks=)"
+        ) from None
 
 
 def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
@@ -155,6 +176,8 @@ def mixing_of(network: Any, n_tasks: int) -> np.ndarray:
         if isinstance(network, Mapping):
             if not isinstance(network.get("weights", ""), str):
                 raise UserError("network: weights is a name; give weights of your own as the array")
+            if not isinstance(network.get("include_self", True), bool):
+                raise UserError("network: include_self must be True or False")
             return mixing_matrix(**{"n_nodes": n_tasks, **network})
     except (UserError, TypeError) as fault:
         raise ValueError(str(fault)) from fault
@@ -185,6 +208,13 @@ def count_rounds(numbers: np.ndarray, n_tasks: int, by_task: bool) -> int:
     return count + bool(met)
 
 
+def count_in(name: str, value: Any) -> int:
+    """Return a number of things or a seed; raise ValueError unless it is one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name}={value!r} must be a non-negative whole number")
+    return int(value)
+
+
 def example_counts(
     given: Any, names: tuple[Hashable, ...], counted: np.ndarray | None
 ) -> tuple[int, ...]:
@@ -192,7 +222,7 @@ def example_counts(
     if given is not None:
         if not isinstance(given, Mapping) or set(given) != set(names):
             raise ValueError(f"n_examples must give a number to each of the tasks {names}")
-        return tuple(int(given[name]) for name in names)
+        return tuple(count_in("n_examples", given[name]) for name in names)
     return () if counted is None else tuple(np.bincount(counted, minlength=len(names)).tolist())
 
 
@@ -249,9 +279,7 @@ def repeat_by_weight(
 def seed_of(random_state: Any) -> int:
     """Return the seed that a `random_state` stands for: itself, or one drawn from it."""
     if isinstance(random_state, Integral):
-        if random_state < 0:
-            raise ValueError(f"random_state={random_state} must not be negative")
-        return int(random_state)
+        return count_in("random_state", random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -263,6 +291,7 @@ def checked(name: str, value: Any, kind: type, entry: Entry) -> Any:
         is_number = not isinstance(value, bool) and value == value  # no NaN
     if is_number:
         words, fits = entry.values.get(name, ANY)
-        if fits(float(value)):
-            return kind(value)
+        with suppress(OverflowError):  # a whole number beyond all of type float
+            if fits(float(value)):
+                return kind(value)
     raise ValueError(f"{name}={value!r} must be {words}")

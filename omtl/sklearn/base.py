@@ -16,19 +16,22 @@ from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from omtl.data.validation import sound_rows
 from omtl.kernel.loop import Batch, new_feed
 from omtl.kernel.rules import Shape, findings
 from omtl.sklearn.arguments import (
     TaskCodes,
     checked,
+    count_in,
     count_rounds,
     declared_names,
     example_counts,
+    given_rows,
     label_classes,
     mixing_of,
     names_of_codes,
@@ -42,7 +45,7 @@ from omtl.sklearn.arguments import (
     two_classes,
 )
 from omtl.sklearn.model_file import StoredClassifier
-from omtl.sklearn.parameters import Entry
+from omtl.sklearn.parameters import ROUNDS, Entry
 from omtl.sklearn.stream import ADJACENT, FLOAT, NOT_QUICK, TaskStream, new_state
 
 TAKEN: dict[str, Any] = {
@@ -206,7 +209,7 @@ class MultiTaskClassifier(StoredClassifier):
         new.n_features_in_ = int(n_features)
         new.__dict__.pop("feature_names_in_", None)
         names = (0,) if tasks is None else declared_names(tasks)
-        new._begin(names, np.unique(classes), sparse)
+        new._begin(names, label_classes(classes), sparse)
         self.__dict__ = new.__dict__
         return self
 
@@ -232,7 +235,7 @@ class MultiTaskClassifier(StoredClassifier):
             If the stream has not begun (`begin`).
         """
         try:
-            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            row = x if x.dtype is FLOAT else x.astype(FLOAT, casting="same_kind")
             if node is None and row.strides == ADJACENT:
                 stream = self._stream
                 k = stream.number[task]
@@ -274,7 +277,7 @@ class MultiTaskClassifier(StoredClassifier):
             If nothing has been learnt.
         """
         check_is_fitted(self)
-        X = validate_data(self, sound_rows(X), **TAKEN, reset=False)
+        X = validate_data(self, given_rows(X), **TAKEN, reset=False)
         stream, n = self._stream, X.shape[0]
         number = numbers_of(task_codes(task), n, stream.number)
         alone = range(n) if self.entry.drawn else ()
@@ -310,7 +313,7 @@ class MultiTaskClassifier(StoredClassifier):
     def decision_one(self, x: Any, task: Hashable = None, node: int | None = None) -> float:
         """Return the signed score of one example; `x`, `task`, `node` as in `learn_one`."""
         try:
-            row = x if x.dtype is FLOAT else x.astype(FLOAT)
+            row = x if x.dtype is FLOAT else x.astype(FLOAT, casting="same_kind")
             if node is None and row.strides == ADJACENT:
                 stream = self._stream
                 k = stream.number[task]
@@ -383,9 +386,7 @@ class MultiTaskClassifier(StoredClassifier):
             known = given["n_rounds"]
             if known is None:
                 known = 0 if counted is None else count_rounds(counted, m, self._rounds_by_task())
-            if not isinstance(known, Integral) or known < 0:
-                raise ValueError(f"n_rounds={known!r} must be a non-negative whole number")
-            shape = shape._replace(n_rounds=int(known))
+            shape = shape._replace(n_rounds=count_in("n_rounds", known))
         if "n_examples" in takes:
             shape = shape._replace(n_examples=example_counts(given["n_examples"], names, counted))
         if "random_state" in takes:
@@ -400,11 +401,11 @@ class MultiTaskClassifier(StoredClassifier):
 
     def _rounds_by_task(self) -> bool:
         """Return whether a round has an example of each task."""
-        kinds = {"task": True, "example": False}
         kind = getattr(self, "rounds", "example")
-        if kind not in kinds:
-            raise ValueError(f"rounds={kind!r} is not known; choose from {', '.join(kinds)}")
-        return kinds[kind]
+        if kind not in ROUNDS.values():
+            known = ", ".join(ROUNDS.values())
+            raise ValueError(f"rounds={kind!r} is not known; choose from {known}")
+        return kind == ROUNDS[True]
 
     def _checked_rules(self) -> Any:
         """Return the rules with the current hyper-parameters."""
@@ -436,12 +437,14 @@ class MultiTaskClassifier(StoredClassifier):
         first = not self.__sklearn_is_fitted__()
         if first or not self._fits(X, y):
             taken = TAKEN if whole else {**TAKEN, "dtype": np.float64}
-            X, y = validate_data(self, sound_rows(X), y, **taken, reset=first)
+            X, y = validate_data(self, given_rows(X, y), y, **taken, reset=first)
         X, y, task, node = repeat_by_weight(sample_weight, X, y, task, node)
         given = task_codes(task)
         new: dict[int, Hashable] = {}
         if first:
-            known = label_classes(y) if classes is None else np.unique(classes)
+            known = label_classes(y if classes is None else classes)
+            if classes is None:
+                check_classification_targets(known)
             names = names_of_codes(given) if tasks is None else declared_names(tasks)
             number = numbers_of(given, y.size, numbering(names))
             self._begin(names, known, sparse.issparse(X), number if whole else None)
@@ -466,7 +469,7 @@ class MultiTaskClassifier(StoredClassifier):
 
     def _check_again(self, classes: Any, tasks: Any) -> None:
         """Raise ValueError if classes or tasks have changed."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        if classes is not None and not np.array_equal(label_classes(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differ from those of the first call: {self.classes_}"
             )
@@ -496,6 +499,8 @@ class MultiTaskClassifier(StoredClassifier):
     def _nodes(self, number: np.ndarray, node: Any) -> np.ndarray:
         """Return the node of each example."""
         if "network" not in self.entry.takes:
+            if node is not None:
+                raise ValueError(f"{type(self).__name__} learns on no network; leave node out")
             return number
         return nodes_of(number, node, len(self._stream.shape.mixing), len(self.tasks_))
 
@@ -533,6 +538,17 @@ class MultiTaskClassifier(StoredClassifier):
             ConvergenceWarning,
             stacklevel=5,
         )
+
+
+def fresh(estimator: Any, what: str) -> MultiTaskClassifier:
+    """Return an unfitted clone of an argument; raise ValueError if it is no such estimator."""
+    if not isinstance(estimator, MultiTaskClassifier):
+        raise ValueError(
+            f"{what}={estimator!r} must be an estimator of omtl.sklearn, such as "
+            "PassiveAggressive(); other steps of a pipeline come before it"
+        )
+    unfitted: MultiTaskClassifier = clone(estimator)
+    return unfitted
 
 
 def single(x: Any, task: Hashable, node: int | None) -> tuple[Any, Any, Any]:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from omtl.data.rows import SparseRows
 from omtl.kernel.rules import Shape
 from omtl.sklearn.arguments import task_labels
+from omtl.sklearn.parameters import ROUNDS
 from omtl.sklearn.stream import TaskStream, arrays_of
 from omtl.util.archives import read_sealed, write_sealed
 from omtl.util.errors import UserError
@@ -58,14 +59,15 @@ class StoredClassifier(ClassifierMixin, BaseEstimator):
         stream: TaskStream = estimator._stream
         shape = stream.shape._asdict()
         arrays["shape/mixing"] = shape.pop("mixing")
+        params = estimator.get_params(deep=False)
+        fixed = {**stream.feed.learner._asdict(), "rounds": ROUNDS[stream.feed.by_task]}
+        # What the stream began with, whatever has been set since; 1 stays what was given as 1.
+        params |= {key: fixed[key] for key in params.keys() & fixed if params[key] != fixed[key]}
         about = {
             "format": FORMAT,
             "version": VERSION,
             "learner": type(estimator).__name__,
-            "params": {
-                name: _written(name, value)
-                for name, value in estimator.get_params(deep=False).items()
-            },
+            "params": {name: _written(name, value) for name, value in params.items()},
             "classes": [_written("classes", label) for label in stream.labels],
             "classes_dtype": stream.classes.dtype.str,
             "tasks": [_written("tasks", name) for name in stream.tasks],

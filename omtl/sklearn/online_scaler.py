@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from omtl.data.scaling import SCALES, new_scale
+from omtl.sklearn.arguments import given_rows
 
 
 class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -62,13 +63,15 @@ class OnlineScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return rows, each scaled as if it came next; none is remembered."""
         check_is_fitted(self)
-        X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        X = np.asarray(validate_data(self, given_rows(X), dtype=np.float64, reset=False))
         return self.scale_.next_one(X)
 
     def _followed(self, X: Any, reset: bool) -> np.ndarray:
-        if self.kind not in SCALES:
+        if self.kind not in [*SCALES]:
             raise ValueError(f"kind={self.kind!r} is not known; choose from {', '.join(SCALES)}")
-        X = validate_data(self, X, dtype=np.float64, reset=reset)
+        X = validate_data(self, given_rows(X), dtype=np.float64, reset=reset)
         if reset:
             self.scale_ = new_scale(self.kind)
+        elif type(self.scale_) is not SCALES[self.kind]:
+            raise ValueError(f"kind={self.kind!r} is not the kind of the rows before; fit anew")
         return self.scale_.follow(X)

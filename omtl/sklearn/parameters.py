@@ -70,6 +70,9 @@ class Extras(NamedTuple):
     random_state: Any = 0
 
 
+ROUNDS = {True: "task", False: "example"}
+"""The kinds of rounds: whether they have an example of each task."""
+
 EXTRAS = Extras._field_defaults
 """The defaults of `Extras`, by name."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._indexing import _get_column_indices
 from sklearn.utils.validation import check_is_fitted
 
-from omtl.sklearn.base import MultiTaskClassifier
+from omtl.sklearn.base import MultiTaskClassifier, fresh
 from omtl.sklearn.model_file import StoredClassifier
 
 
@@ -73,8 +74,7 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
             How many times in a row each example is met.
         """
         features, task = self._split(X)
-        model: Any = clone(self.estimator)
-        self.estimator_ = model.fit(
+        self.estimator_ = fresh(self.estimator, "estimator").fit(
             features, y, task, tasks=self.tasks, sample_weight=sample_weight
         )
         return self
@@ -82,10 +82,9 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning from examples, in order; `classes` as in the estimator."""
         features, task = self._split(X)
-        if not hasattr(self, "estimator_"):
-            fresh: Any = clone(self.estimator)
-            self.estimator_ = fresh
-        self.estimator_.partial_fit(
+        known = hasattr(self, "estimator_")
+        model = self.estimator_ if known else fresh(self.estimator, "estimator")
+        self.estimator_ = model.partial_fit(
             features, y, task, classes=classes, tasks=self.tasks, sample_weight=sample_weight
         )
         return self
@@ -108,10 +107,12 @@ class TaskColumn(MetaEstimatorMixin, StoredClassifier):
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Return the other columns, and the task column."""
         is_frame = hasattr(X, "columns")
-        if not is_frame and not sparse.issparse(X):
-            X = np.asarray(X)
+        if not is_frame:
+            X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
         if len(X.shape) != 2:
             raise ValueError(f"X must have two axes, but has shape {X.shape}")
+        if isinstance(self.column, bool) or not isinstance(self.column, Integral | str):
+            raise ValueError(f"column={self.column!r} must be a position, or a name")
         (place,), n_columns = _get_column_indices(X, self.column), int(X.shape[1])
         task: Any = _safe_indexing(X, place, axis=1)
         rest: Any = _safe_indexing(X, [k for k in range(n_columns) if k != place], axis=1)

@@ -69,7 +69,7 @@ def assert_same_in_all_pieces(variant: str, layout: str, compiled: bool) -> None
         same_bits(pieces.end_round(), expected, looked_ahead=True)
 
         single = clone(model).begin(37, ["yes", "no"], NAMES, sparse=layout == "sparse")
-        nodes = [0] * 35 if node is None else node.tolist()
+        nodes = [None] * 35 if node is None else node.tolist()
         rows = [X[i : i + 1] for i in range(35)] if layout == "sparse" else list(X)
         mistakes = dict.fromkeys(NAMES, 0)
         examples = zip(rows, y, task, nodes, strict=True)

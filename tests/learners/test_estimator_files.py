@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import NAMES, VARIANTS, blobs, data, estimator, in_turn, same_bits
 from scipy import sparse
@@ -59,6 +60,9 @@ def test_the_same_model_is_the_same_file(tmp_path: Path) -> None:
     model = AKLO(n_examples=dict.fromkeys(range(4), 30)).fit(X, y, task)
     model.save(tmp_path / "c")
     assert AKLO.load(tmp_path / "c").get_params() == model.get_params()
+    learnt = ROMPGD(eta=1).fit(X, y, task)
+    learnt.set_params(eta=5.0, rounds="example").save(tmp_path / "d")  # it goes on as it began
+    assert repr(ROMPGD.load(tmp_path / "d")) == "ROMPGD(eta=1.0)"
 
 
 def changed(path: Path, **changes: Any) -> Path:
@@ -142,7 +146,10 @@ def with_last(array: np.ndarray, value: Any) -> np.ndarray:
 WRONG = read_yaml(Path(__file__).parents[1] / "golden" / "wrong_arguments.yaml")
 """Calls with wrong arguments, by what is said of them."""
 
-SCOPE = ESTIMATORS | {"X": X, "Y": Y, "TASK": TASK, "with_last": with_last, "np": np, "sp": sparse}
+SCOPE = ESTIMATORS | {
+    **{"X": X, "Y": Y, "TASK": TASK, "with_last": with_last},
+    **{"np": np, "pd": pd, "sp": sparse, "omtl": omtl},
+}
 """What a call may name."""
 
 

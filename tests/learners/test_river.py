@@ -109,6 +109,22 @@ def test_many_are_one_after_the_other() -> None:
         many.predict_many(without)
 
 
+@pytest.mark.usefixtures("slowly")
+def test_only_examples_that_are_learnt_change_the_learner() -> None:
+    """A prediction for a task, or an example that is refused, leaves no task behind."""
+    model, other = MultiTask(ROMPGD()), MultiTask(ROMPGD())
+    wide = {"task": "late", **dict.fromkeys(range(2 * FIRST_COLUMNS), 1.0)}
+    other.predict_one(wide)
+    with pytest.raises(ValueError, match="not among the classes"):
+        other.learn_one(wide, "maybe")
+    for x, y in stream():
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert other._model is not None and other._model.tasks_ == ("a", "b", "c")
+    for x, _ in stream():
+        assert model.decision_one(x) == other.decision_one(x)
+
+
 N = 60
 X, Y, TASK = (array[:N] for array in blobs())
 TASK[: N // 2] %= 2
