@@ -23,13 +23,11 @@ function elo(wins, steps) {
   return points.map((one) => CENTRE + one - mean);
 }
 
-// Numbers that look random and are always the same.
+// Numbers that look random and are always the same: Park and Miller's generator.
 function random(seed) {
   return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    seed = (seed * 48271) % 2147483647;
+    return seed / 2147483647;
   };
 }
 
@@ -76,12 +74,12 @@ function frontChart(points) {
   const up = scale(Math.min(...ratings) - 30, Math.max(...ratings) + 30, 330, 20);
   const edge = sorted.filter((one, i) => sorted.slice(0, i).every((other) => other.elo < one.elo));
   const at = (one) => `${across(one.time).toFixed(1)},${up(one.elo).toFixed(1)}`;
-  const dots = sorted.map((one) => svg("circle", { class: "entrant", cx: across(one.time), cy: up(one.elo), r: 4 },
+  const dots = sorted.map((one) => svg("circle", { cx: across(one.time), cy: up(one.elo), r: 4 },
     svg("title", {}, `${one.label}: Elo ${one.elo.toFixed(0)}, time ${shown(Number(one.time.toPrecision(2)))}`)));
   const names = edge.map((one) => svg("text", { class: "label", x: across(one.time) - 6, y: up(one.elo) - 6, "text-anchor": "end" }, one.label));
   const label = "Ratings against time; the line joins learners that no other beats in both";
   return picture("front", 720, 380, label, ...axes(across, up, "time of the whole grid, relative to the median learner's", "Elo"),
-    svg("polyline", { class: "edge", points: edge.map(at).join(" ") }), ...dots, ...names);
+    svg("path", { class: "mean", d: `M${edge.map(at).join("L")}` }), ...dots, ...names);
 }
 
 (async () => {
@@ -104,7 +102,7 @@ function frontChart(points) {
   const show = (given) => {
     const chosen = sets.filter((one) => Object.entries(given).every(([name, wanted]) => fits(one[name], wanted)));
     const who = [...learners.keys()].filter((i) => competes(learners[i].name));
-    form.querySelector(".count").textContent = `${who.length} learners on ${chosen.length} of ${sets.length} data sets`;
+    form.querySelector("output").textContent = `${who.length} learners on ${chosen.length} of ${sets.length} data sets`;
     for (const row of grid.tBodies[0].rows) row.hidden = !competes(row.dataset.learner);
     for (const cell of all("[data-data]", grid)) cell.hidden = !chosen.some((one) => one.name === cell.dataset.data);
     if (chosen.length === sets.length && who.length === learners.length && !table.dataset.again) return; // as written

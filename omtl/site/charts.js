@@ -151,7 +151,7 @@ function lineChart({ lines, colours = [7], x: below, y: left, label, width = 640
     return group;
   });
   const cursor = svg("line", { class: "cursor", y1: up.end, y2: up.start, hidden: true });
-  const readout = html("output", { class: "readout" });
+  const readout = html("output", { class: "readout small" });
   const chart = picture("lines", width, height, label, ...axes(across, up, below, left), ...groups, cursor);
   chart.setAttribute("tabindex", 0);
 
@@ -212,15 +212,15 @@ function panel(one) {
     const { chart, readout, hide } = lineChart({ ...one, label: `${label}${ends}.` });
     const key = played.map(([number, line]) => {
       const sample = svg("svg", { width: 22, height: 8, "aria-hidden": "true" }, svg("path", { class: "mean", d: "M1 4H21" }));
-      const button = html("button", { type: "button", ...look(one.colours[number], line.kind), "aria-pressed": "true" }, sample, line.label);
-      button.addEventListener("click", () => hide(number, !toggle(button)));
-      return html("li", {}, button);
+      const box = html("input", { type: "checkbox", class: "hidden", checked: true });
+      box.addEventListener("change", () => hide(number, !box.checked));
+      return html("li", {}, html("label", look(one.colours[number], line.kind), box, sample, ` ${line.label}`));
     });
-    parts.push(html("ul", { class: "key" }, ...key), chart, readout);
+    parts.push(html("ul", { class: "row key" }, ...key), chart, readout);
   }
   if (one.notes.length) {
     const notes = one.notes.map((note) => html("li", {}, note));
-    parts.push(html("details", { class: "quiet" }, html("summary", {}, `${notes.length} notes`), html("ul", {}, ...notes)));
+    parts.push(html("details", {}, html("summary", {}, `${notes.length} notes`), html("ul", {}, ...notes)));
   }
-  return html("figure", { class: "panel" }, ...parts);
+  return html("figure", {}, ...parts);
 }

@@ -7,13 +7,6 @@ const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 const addressed = () => document.getElementById(location.hash.slice(1));
 const address = (text) => history.replaceState(null, "", text);
 
-// Press or release a button; return whether it is pressed now.
-function toggle(button) {
-  const pressed = button.getAttribute("aria-pressed") !== "true";
-  button.setAttribute("aria-pressed", pressed);
-  return pressed;
-}
-
 // Data beside the pages: each file `data/<name>.js` calls `data` with its JSON, once it is asked for.
 const waiting = new Map();
 const data = (name, content) => waiting.get(name).resolve(content);
@@ -28,68 +21,59 @@ function load(name) {
   return waiting.get(name).promise;
 }
 
-// Colours: as set in the system, or the opposite, or back.
+// Colours: as set in the system, light or dark.
 function themes() {
-  const button = document.querySelector(".theme");
-  const root = document.documentElement;
-  const told = { "": ["◐", "as set in the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
-  const set = (theme) => {
-    if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
-    try { localStorage.setItem("theme", theme); } catch { /* a file address may have no storage */ }
-    button.textContent = told[theme][0];
-    button.setAttribute("aria-label", `Colours: ${told[theme][1]}`);
-  };
-  let kept = null;
-  try { kept = localStorage.getItem("theme"); } catch { /* nor here */ }
-  set(kept || "");
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const order = matchMedia("(prefers-color-scheme: dark)").matches ? ["", "light", "dark"] : ["", "dark", "light"];
-    set(order[(order.indexOf(root.dataset.theme || "") + 1) % 3]);
+  const choice = document.querySelector(".theme");
+  const set = () => { document.documentElement.dataset.theme = choice.value; };
+  try { choice.value = localStorage.getItem("theme") || ""; } catch { /* a file address may have no storage */ }
+  set();
+  choice.hidden = false;
+  choice.addEventListener("change", () => {
+    set();
+    try { localStorage.setItem("theme", choice.value); } catch { /* nor here */ }
   });
 }
 
-// Backquoted parts of a text as code.
-const coded = (text) => text.split("`").map((part, number) => (number % 2 ? html("code", {}, part) : part));
-
-// A command with a button that copies it.
+// A command, which has a button that copies it.
 function command(words) {
   const parts = words.split(" ").flatMap((word) => [html("span", {}, word), " "]);
-  return html("div", { class: "command" }, html("code", {}, ...parts.slice(0, -1)), html("button", { type: "button", class: "copy" }, "copy"));
+  return copied(html("div", { class: "command" }, html("code", {}, ...parts.slice(0, -1))));
 }
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest(".copy");
-  if (!button || !navigator.clipboard) return;
-  await navigator.clipboard.writeText(button.previousElementSibling.textContent);
-  button.textContent = "copied";
-  setTimeout(() => { button.textContent = "copy"; }, 1500);
-});
+function copied(box) {
+  const button = html("button", { type: "button", class: "copy" }, "copy");
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(box.firstElementChild.textContent);
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
+  });
+  if (navigator.clipboard) box.append(button);
+  return box;
+}
 
 // Open a sheet over the page; `closed` is called when it is closed.
-function openSheet(title, parts, closed = () => {}) {
-  const close = html("button", { type: "button", class: "close", autofocus: true, "aria-label": "Close" }, "✕");
-  const heading = html("h3", { id: "sheet-title" }, ...title);
-  const sheet = html("dialog", { class: "sheet", "aria-labelledby": "sheet-title" }, html("div", { class: "sheet-head" }, heading, close), ...parts);
-  close.addEventListener("click", () => sheet.close());
-  sheet.addEventListener("click", (event) => { if (event.target === sheet) sheet.close(); });
-  sheet.addEventListener("close", () => { sheet.remove(); closed(); });
-  document.body.append(sheet);
+function openSheet(title, parts, closed = null) {
+  const sheet = document.querySelector(".sheet");
+  sheet.querySelector("h3").replaceChildren(...title);
+  sheet.lastElementChild.replaceChildren(...parts.filter(Boolean));
+  sheet.onclose = closed;
+  sheet.onclick = (event) => { if (event.target === sheet) sheet.close(); };
   sheet.showModal();
 }
 
 // What is known about a cell, from top to bottom.
 function detailsOf(cell, id) {
-  const pair = (name, text) => {
+  const fact = (name, text) => {
     const [mean, spread] = text.split(" ± ");
     return html("div", {}, html("dt", {}, name), html("dd", {}, mean, spread && html("i", {}, ` ± ${spread}`)));
   };
   const chip = html("span", { class: `chip ${cell.verdict}` }, html("span", { "aria-hidden": "true" }, cell.mark), ` ${cell.verdict}`);
+  const why = `${cell.why[0].toUpperCase()}${cell.why.slice(1)}.`.replace(/\.\.$/, ".");
   const parts = [
-    html("dl", { class: "versus" },
-      pair("ours", cell.shown_ours),
-      cell.printed && pair("published", cell.printed),
-      cell.verdict && html("div", {}, html("dt", {}, "verdict"), html("dd", {}, chip))),
-    html("p", { class: "diagnosis" }, ...coded(`${cell.why[0].toUpperCase()}${cell.why.slice(1)}.`.replace(/\.\.$/, "."))),
+    html("dl", { class: "row versus" },
+      fact("ours", cell.shown_ours),
+      cell.printed && fact("published", cell.printed),
+      cell.verdict && html("div", {}, html("dt", {}, "verdict"), chip)),
+    html("p", { class: "diagnosis" }, ...why.split("`").map((part, number) => (number % 2 ? html("code", {}, part) : part))),
     cell.suspect && html("p", {}, html("a", { href: "proofread.html" }, "Suspect in print"), `: ${cell.suspect}.`),
   ];
   if (cell.repeats) {
@@ -108,62 +92,50 @@ function detailsOf(cell, id) {
       const values = grid.flatMap((one) => [html("code", { class: one === value && "chosen" }, one), " "]);
       return html("tr", {}, html("th", { scope: "row" }, html("code", {}, name)),
         html("td", {}, html("code", {}, value), atEdge && html("span", { class: "edge", title: "the chosen value is the first or last of the grid" }, " at the grid's edge")),
-        html("td", { class: "grid" }, ...(grid.length ? values : [html("span", { class: "muted" }, "fixed")])));
+        html("td", { class: "muted" }, ...(values.length ? values : ["fixed"])));
     });
     const heads = ["name", "chosen", "from"].map((name) => html("th", { scope: "col" }, name));
-    const table = html("table", { class: "small parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
+    const table = html("table", { class: "parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
     parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${spaced(cell.selection)}`)), table);
   }
-  const links = [
+  const links = html("p", { class: "row" },
     cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
     cell.data && html("a", { href: `data-${cell.data}.html` }, "the data"),
     id && html("a", { href: `#${id}` }, "link to this cell"),
-    cell.hash && html("span", { class: "muted" }, "sha256 of the prepared data ", html("code", {}, cell.hash)),
-  ].filter(Boolean).flatMap((one) => [one, " · "]).slice(0, -1);
-  parts.push(html("h4", {}, "Reproduce this number"), command(cell.command), html("p", { class: "small" }, ...links));
+    cell.hash && html("span", { class: "muted" }, "sha256 of the prepared data ", html("code", {}, cell.hash)));
+  parts.push(html("h4", {}, "Reproduce this number"), command(cell.command), links);
   return [[`${cell.place} `, html("small", {}, cell.metric)], parts];
 }
 
 // Cells: a click opens one, and the address follows; the arrow keys go from one to the next.
 function cells() {
-  const open = async (button) => {
-    const view = button.closest(".view");
-    const about = await load(view.dataset.cells);
+  const open = async (cell) => {
+    const about = await load(cell.closest("table").dataset.cells);
     if (document.querySelector(".sheet[open]")) return;
-    address(`#${button.id}`);
-    button.focus({ preventScroll: true });
-    openSheet(...detailsOf(about[button.id], button.id), () => address(`#${view.id}`));
+    address(`#${cell.id}`);
+    cell.focus({ preventScroll: true });
+    openSheet(...detailsOf(about[cell.id], cell.id), () => address(`#${cell.closest(".view").id}`));
   };
   const openAsked = () => { if (addressed()?.matches("button.cell")) open(addressed()); };
   openAsked();
   addEventListener("hashchange", openAsked);
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-  for (const table of all(".result")) {
-    table.addEventListener("click", (event) => {
-      const cell = event.target.closest(".cell");
-      if (cell) open(cell);
-    });
-    table.addEventListener("keydown", (event) => {
-      const cell = event.target.closest(".cell");
-      if (!cell || !step[event.key]) return;
+  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  for (const cell of all(".cell")) {
+    cell.addEventListener("click", () => open(cell));
+    cell.addEventListener("keydown", (event) => {
+      if (!steps[event.key]) return;
       event.preventDefault();
-      const [down, right] = step[event.key];
-      const columns = table.tHead.rows[0].cells.length;
+      const [down, right] = steps[event.key];
+      const { rows } = cell.closest("table");
       let [row, column] = [cell.closest("tr").rowIndex + down, cell.closest("td").cellIndex + right];
-      for (; table.rows[row] && column > 0 && column < columns; row += down, column += right) {
-        const next = table.rows[row].cells[column]?.querySelector(".cell");
-        if (next) return next.focus();
-      }
+      while (rows[row]?.cells[column] && !rows[row].cells[column].querySelector(".cell")) [row, column] = [row + down, column + right];
+      rows[row]?.cells[column]?.querySelector(".cell").focus();
     });
   }
-  for (const chip of all("button[data-verdict]")) {
-    chip.addEventListener("click", () => {
-      toggle(chip);
-      const view = chip.closest(".view");
-      const wanted = all("button[data-verdict][aria-pressed=true]", view).map((one) => one.dataset.verdict);
-      for (const cell of all(".cell", view)) {
-        cell.classList.toggle("dim", wanted.length > 0 && !wanted.some((verdict) => cell.classList.contains(verdict)));
-      }
+  for (const form of all(".legend")) {
+    form.addEventListener("change", () => {
+      const wanted = new FormData(form).getAll("verdict").map((verdict) => `.${verdict}`).join();
+      for (const cell of all(".cell", form.parentElement)) cell.classList.toggle("dim", wanted !== "" && !cell.matches(wanted));
     });
   }
 }
@@ -172,20 +144,19 @@ function cells() {
 function sorting() {
   for (const table of all("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
+    const value = ({ cells }, column) => {
+      const text = cells[column].dataset.sort ?? cells[column].textContent.trim();
+      const isNumber = cells[column].matches(".n, [data-sort]");
+      return isNumber ? parseFloat(text.replace("−", "-").replaceAll(",", "")) : text.toLowerCase();
+    };
     heads.forEach((head, column) => {
       const button = html("button", { type: "button" }, ...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const up = head.getAttribute("aria-sort") !== "ascending";
-        for (const other of heads) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const value = (row) => {
-          const cell = row.cells[column];
-          const text = cell.dataset.sort ?? cell.textContent.trim();
-          const isNumber = head.dataset.kind === "number" || cell.dataset.sort !== undefined;
-          return isNumber ? parseFloat(text.replace("−", "-").replaceAll(",", "")) : text.toLowerCase();
-        };
-        const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
+        const up = head.ariaSort !== "ascending";
+        for (const other of heads) other.ariaSort = null;
+        head.ariaSort = up ? "ascending" : "descending";
+        const rows = [...table.tBodies[0].rows].map((row) => [value(row, column), row]);
         rows.sort(([a], [b]) => {
           if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
           return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
@@ -226,8 +197,7 @@ function filter(form) {
     }
     for (const cell of all("[data-reading]:is(th, td)", list)) cell.hidden = cell.dataset.reading !== given.reading;
     const count = rows.filter((row) => !row.hidden).length;
-    form.querySelector(".count").textContent = `${count} of ${rows.length}`;
-    document.querySelector(".nothing").hidden = count > 0;
+    form.querySelector("output").textContent = `${count || "none"} of ${rows.length}`;
   });
 }
 
@@ -244,9 +214,10 @@ function panels() {
 // The search: pages, claims and open questions that have all words, those in whose title they are first.
 function search() {
   const form = document.querySelector(".search");
-  const [box, found] = [form.querySelector("input"), form.querySelector("ul")];
+  const [box, found] = form.children;
   form.hidden = false;
-  const show = async () => {
+  box.addEventListener("focus", () => load("search"));
+  box.addEventListener("input", async () => {
     const entries = await load("search");
     const words = wordsOf(box.value);
     const has = (text) => words.every((word) => text.toLowerCase().includes(word));
@@ -259,24 +230,19 @@ function search() {
     });
     found.hidden = !words.length;
     found.replaceChildren(...(links.length ? links : [html("li", {}, "Nothing has all these words.")]));
-  };
-  box.addEventListener("focus", () => load("search"));
-  box.addEventListener("input", show);
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     found.querySelector("a")?.click();
   });
-  form.addEventListener("keydown", (event) => { if (event.key === "Escape") found.hidden = true; });
-  document.addEventListener("click", (event) => { if (!form.contains(event.target)) found.hidden = true; });
 }
 
 // The atlas: compared cells as a forest plot.
 async function atlas() {
   const list = document.getElementById("atlas");
   if (!list) return;
-  const form = document.querySelector("form.filters");
   const rows = await load("atlas");
-  if (!location.search && rows.length) form.elements.view.value = rows[0].view;
+  if (!location.search && rows.length) document.querySelector("[data-filters]").elements.view.value = rows[0].view;
   // Logarithmic away from 0, so that one axis has differences of 1% and of 100%.
   const place = (share) => 50 + 50 * Math.sign(share) * Math.min(1, Math.log1p(Math.abs(share) / 5) / Math.log1p(20));
   const told = (share) => `${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`.replace("-", "−");
@@ -286,7 +252,7 @@ async function atlas() {
     const where = html("small", {}, `${table}, ${spaced(about.view)}, ${about.metric}`);
     const item = html("li", { class: about.verdict }, html("a", { href: `table-${table}.html#${anchor}` }, name, " ", where),
       html("span", { class: "plot", "aria-hidden": "true" },
-        html("i", { class: "interval", style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
+        html("i", { style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
       html("span", { class: "told" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
     Object.assign(item.dataset, about);
     return [item, delta];
@@ -295,8 +261,8 @@ async function atlas() {
   const sort = () => list.replaceChildren(...[...items].sort(order[document.getElementById("order").value]).map(([item]) => item));
   document.getElementById("order").addEventListener("change", sort);
   sort();
-  filter(form);
 }
 
-for (const part of [themes, cells, sorting, panels, search, atlas]) part();
-for (const form of all("form.filters:not(.late)")) filter(form);
+for (const part of [themes, cells, sorting, panels, search]) part();
+all(".command").forEach(copied);
+atlas().then(() => all("[data-filters]").forEach(filter));

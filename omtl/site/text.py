@@ -112,11 +112,11 @@ def code(text: str) -> Markup:
     return done
 
 
-def docstring_entries(section: str) -> list[tuple[str, str, str]]:
-    """Return the entries of a numpydoc section: names, type and description."""
-    found = []
+def docstring_entries(section: str) -> list[tuple[Markup, Markup]]:
+    """Return the entries of a numpydoc section: names with their type, and description."""
+    named, found = Markup('<code>{}</code> <span class="muted">{}</span>'), []
     for part in re.split(r"\n(?=\S)", section.strip("\n")):
         head, _, body = part.partition("\n")
         name, _, kind = head.partition(" : ")
-        found.append((name.strip(), kind.strip(), plain(body)))
+        found.append((named.format(name.strip(), kind.strip()), code(plain(body))))
     return found

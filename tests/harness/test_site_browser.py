@@ -106,7 +106,7 @@ def test_a_cell_opens_and_closes_by_keyboard_and_the_address_follows(visit: Brow
     address = browser.current_url
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)
     WebDriverWait(browser, 10).until_not(
-        lambda one: one.find_elements(By.CSS_SELECTOR, ".sheet"), "the sheet is not closed"
+        lambda one: one.find_elements(By.CSS_SELECTOR, ".sheet[open]"), "the sheet is not closed"
     )
     assert browser.current_url.endswith("#as-published")
     assert "PA on MHC-I" in browser.switch_to.active_element.get_attribute("textContent")
