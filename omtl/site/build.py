@@ -10,6 +10,7 @@ from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
@@ -78,7 +79,8 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
     documentation : str
         Address of the documentation's front page, where the site is a part of it.
     """
-    shared, shown, data = site_contents(sources)
+    with pd.option_context("mode.string_storage", "python"):  # pages take text value by value
+        shared, shown, data = site_contents(sources)
     copied = {name: Path(__file__).with_name(name) for name in ASSETS}
 
     def offer(path: Path) -> str:
