@@ -23,7 +23,7 @@ from data_fetchers._columns import parsed_frame, text_of_tasks
 from data_fetchers.table_file import OF_SPARSE
 from omtl.data.streams import Tasks, rounds
 from omtl.experiment.config import options
-from omtl.experiment.playing import load_tasks
+from omtl.experiment.loading import load_tasks
 from omtl.experiment.schema import NOT_NEGATIVE, refuse_unfit
 from omtl.experiment.specs import DataSetSpec
 from omtl.util import user_folder

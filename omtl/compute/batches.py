@@ -19,7 +19,8 @@ from data_fetchers.fetch import DataMissing
 from omtl.compute.engine import Failure
 from omtl.compute.own_process import LostProcess, call_apart
 from omtl.compute.workers import Workers
-from omtl.experiment.playing import compute, load_prepared
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import compute
 from omtl.experiment.specs import ParallelSpec
 from omtl.experiment.unit import Result, Unit
 from omtl.util.compile_cache import is_compiling

@@ -223,7 +223,7 @@ def run_units(
     if not left:
         return outcome
     from omtl.compute.batches import one_thread
-    from omtl.experiment.playing import data_notes, forget_faults
+    from omtl.experiment.loading import data_notes, forget_faults
 
     forget_faults()
     played: dict[str, list[Unit]] = defaultdict(list)

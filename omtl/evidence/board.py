@@ -22,7 +22,8 @@ from omtl.compute.store import Store
 from omtl.evidence.compared_learners import baselines, curves_of, learner_label, seen_by_all, tuned
 from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
-from omtl.experiment.playing import learner_class, load_prepared, new_learner, setting_of
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import learner_class, new_learner, setting_of
 from omtl.experiment.schema import check_names
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path, select
 from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec

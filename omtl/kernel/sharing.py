@@ -33,6 +33,7 @@ the loss. The points of others are played one after another.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -161,4 +162,10 @@ def steps_of(learner: Any, n_tasks: int) -> list[tuple[Callable, tuple[Any, ...]
     """Return the step function of each part, and what it takes of this learner."""
     given = learner._asdict() | {N_TASKS: n_tasks}
     steps = [step or unscaled for step in learner.shared_parts.values()]
-    return [(step, tuple(given[name] for name in signature(step).parameters)) for step in steps]
+    return [(step, tuple(given[name] for name in taken_by(step))) for step in steps]
+
+
+@cache
+def taken_by(step: Callable) -> tuple[str, ...]:
+    """Return what a step function takes, by name; a grid asks for each of its points."""
+    return tuple(signature(step).parameters)

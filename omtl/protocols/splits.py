@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from omtl.data.streams import Tasks, in_given_order
 from omtl.util.errors import UserError, choose
@@ -148,8 +147,7 @@ def areas(scores: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> 
     """Return the area under the ROC curve of each task, shape (n_tasks,).
 
     It is the share of pairs of a positive and a negative whose scores are in the right order, with
-    ties counting half, computed from the sum of the positives' ranks. A task with a single class
-    gives nan.
+    ties counting half. A task with a single class gives nan.
 
     Parameters
     ----------
@@ -160,10 +158,11 @@ def areas(scores: np.ndarray, y: np.ndarray, task: np.ndarray, n_tasks: int) -> 
     """
     found = np.full(n_tasks, np.nan)
     for k in range(n_tasks):
-        own = task == k
-        positive = y[own] > 0.0
-        n = np.count_nonzero(positive)
-        if pairs := n * (positive.size - n):
-            ranks = rankdata(scores[own])[positive]
-            found[k] = (ranks.sum() - n * (n + 1) / 2.0) / pairs
+        own, is_positive = scores[task == k], y[task == k] > 0.0
+        positives, negatives = own[is_positive], np.sort(own[~is_positive])
+        if pairs := positives.size * negatives.size:
+            below, at_most = (
+                np.searchsorted(negatives, positives, side).sum() for side in ("left", "right")
+            )
+            found[k] = (below + at_most) / 2 / pairs
     return found

@@ -31,7 +31,8 @@ from omtl.compute.store import Store, StoredRow, packed, unpacked
 from omtl.evidence.board import CELLS, BoardPlan, as_cells, code_of_learner, of_results, stream_of
 from omtl.experiment.config import options
 from omtl.experiment.descriptions import descriptions, known_table
-from omtl.experiment.playing import compute, load_prepared
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import compute
 from omtl.experiment.selection import by_repeat
 from omtl.experiment.specs import (
     FOREIGN,

@@ -19,9 +19,10 @@ from data_fetchers.fetch import DataMissing
 from omtl.commands._main import main
 from omtl.data.streams import Tasks
 from omtl.datasets import load, names
-from omtl.experiment import playing
+from omtl.experiment import loading
 from omtl.experiment.config import options
-from omtl.experiment.playing import check_options, compute
+from omtl.experiment.loading import check_options
+from omtl.experiment.playing import compute
 from omtl.experiment.specs import DataSetSpec
 from omtl.sklearn import Perceptron
 from omtl.util.ending import DONE, WRONG_USE
@@ -76,15 +77,15 @@ def test_what_there_is_room_for_is_loaded_once(
 ) -> None:
     """What was not asked for longest goes; what was just asked for stays, however large it is."""
     dataset = DataSetSpec.named("random_walk")
-    size = playing.load_prepared(dataset, 0, draws[0]).nbytes
-    monkeypatch.setattr(playing, "_LOADED", {})
-    monkeypatch.setattr(playing, "ROOM", room * size)
+    size = loading.load_prepared(dataset, 0, draws[0]).nbytes
+    monkeypatch.setattr(loading, "_LOADED", {})
+    monkeypatch.setattr(loading, "ROOM", room * size)
     loaded: list[object] = []
-    honest = playing._prepared
-    monkeypatch.setattr(playing, "_prepared", lambda *asked: loaded.append(asked) or honest(*asked))
+    honest = loading._prepared
+    monkeypatch.setattr(loading, "_prepared", lambda *asked: loaded.append(asked) or honest(*asked))
     for draw in draws:
-        playing.load_prepared(dataset, 0, draw)
-    held = [one.result().nbytes for one in playing._LOADED.values()]
+        loading.load_prepared(dataset, 0, draw)
+    held = [one.result().nbytes for one in loading._LOADED.values()]
     assert sum(held) <= max(1.0, room) * size
     assert len(loaded) == n_loads
 
@@ -93,10 +94,10 @@ def test_a_data_set_that_was_missing_is_tried_again_in_the_next_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OMTL_HOME", str(tmp_path))
-    monkeypatch.setattr(playing, "_LOADED", {})
+    monkeypatch.setattr(loading, "_LOADED", {})
     asked = ["dataset.options.n_examples=20", "repeats=1", "parallel=serial"]
     with monkeypatch.context() as patch, pytest.raises(UserError, match="no network"):
-        patch.setattr(playing, "load_tasks", raising := Mock(side_effect=DataMissing("no network")))
+        patch.setattr(loading, "load_tasks", raising := Mock(side_effect=DataMissing("no network")))
         omtl.run("pa", "random_walk", *asked)
     assert raising.call_count == 1
     assert omtl.run("pa", "random_walk", *asked).frame["n_repeats"].tolist() == [1]

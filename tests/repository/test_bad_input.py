@@ -27,7 +27,7 @@ import data_fetchers
 import omtl
 from omtl import datasets
 from omtl.commands import _main
-from omtl.experiment import playing
+from omtl.experiment import loading
 from omtl.experiment.composition import composed
 from omtl.experiment.schema import as_plain, read_yaml
 from omtl.reproduction.record import play_run
@@ -108,7 +108,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(mine)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "argv", ["omtl"])
-    monkeypatch.setattr(playing, "_LOADED", {})  # faults are kept too
+    monkeypatch.setattr(loading, "_LOADED", {})  # faults are kept too
     user_folder.use_folder(mine)
     yield mine
     sys.modules.pop("mine", None)

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from omtl.experiment.descriptions import Panel
-from omtl.experiment.playing import load_prepared, setting_of
+from omtl.experiment.loading import load_prepared
+from omtl.experiment.playing import setting_of
 from omtl.experiment.unit import Result, Unit
 from omtl.figures.panels.axes import Axes, PlayedLine, Reference, line_of, rounded
 from omtl.protocols.similarity import as_seen, fold_parts, triplet_stream
