@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import joblib
 import numpy as np
@@ -24,14 +23,16 @@ from omtl.experiment.composition import ComposedRun, composed
 from omtl.experiment.config import load_option, options
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.playing import learner_class, new_learner, setting_of
-from omtl.experiment.schema import check_names
+from omtl.experiment.schema import POSITIVE, SHARE
 from omtl.experiment.selection import as_played, costs, costs_on_the_way, plays_a_path, select
-from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec
+from omtl.experiment.specs import AlgorithmSpec, NetworkSpec, ParallelSpec, SelectionSpec, Spec
 from omtl.experiment.unit import Experiment, Result, Unit
+from omtl.measures.metrics import METRICS
 from omtl.sklearn.parameters import ANY, declared_values
 from omtl.tables.scoring import numbers_at
+from omtl.tables.verdict import std_of
 from omtl.theory.comparators import least_losses
-from omtl.util.errors import UserError
+from omtl.util.errors import UserError, choose
 
 DIGITS = 10
 """Significant digits of the numbers in ``results/board``."""
@@ -84,12 +85,47 @@ TEXTS = tuple(name for name, kind in BoardCell.__annotations__.items() if kind =
 """Columns that are empty where there is nothing to say."""
 
 
-KEYS = (
-    *("name", "like", "metric", "beside", "regret", "sends", "selection", "repeats", "play"),
-    *("network", "data", "no_data", "entrants", "no_entrant", "grids", "families", "own"),
-)
-DATA_KEYS = ("kind", "share", "repeats", "with")
-"""What the config of a board has, and each of its data sets."""
+@dataclass(frozen=True, kw_only=True)
+class BoardDataSet:
+    """What a board plays of a data set: its kind, the share of its rounds, and other overrides."""
+
+    kind: str = "own"
+    share: Annotated[float, SHARE] | None = None
+    repeats: Annotated[int, POSITIVE] | None = None
+    play: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardSpec(Spec):
+    """A board; what it leaves out is that of the board that it is `like`.
+
+    Entrants are all learners that have what is needed, but for `no_entrant`, if none are named.
+    `sends` are formulas of what learners send, `own` the project's own learners, and `families`
+    those that differ in what they share.
+    """
+
+    group: ClassVar[str] = "board"
+    like: str = ""
+    metric: str
+    beside: tuple[str, ...] = ()
+    regret: bool = False
+    sends: Mapping[str, str | int] = field(default_factory=dict)
+    selection: str
+    repeats: Annotated[int, POSITIVE]
+    play: tuple[str, ...] = ()
+    network: str | tuple[str, ...] = "full"
+    data: Mapping[str, BoardDataSet]
+    no_data: Mapping[str, str] = field(default_factory=dict)
+    entrants: tuple[str, ...] = ()
+    no_entrant: Mapping[str, str] = field(default_factory=dict)
+    grids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    families: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a metric that there is not."""
+        for metric in (self.metric, *self.beside):
+            choose("metric", metric, METRICS)
 
 
 @dataclass(frozen=True)
@@ -115,20 +151,25 @@ class BoardPlan:
     _composed: dict[str, ComposedRun] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
-    def config(self) -> Mapping[str, Any]:
+    def written(self) -> Mapping[str, Any]:
         """The config of the group ``board``, with what it leaves to the one that it is `like`."""
         own = load_option("board", self.board)
-        config = {**BoardPlan(own["like"]).config, **own} if "like" in own else own
-        of_data = chain.from_iterable(config["data"].values())
-        known = ("value of a board", own, KEYS), ("value of a board's data set", of_data, DATA_KEYS)
-        check_names(f"board {self.board}", *known)
-        return config
+        return {**BoardPlan(own["like"]).written, **own} if "like" in own else own
+
+    @cached_property
+    def config(self) -> BoardSpec:
+        """What it says."""
+        return BoardSpec.read(self.written)
 
     @property
     def more(self) -> list[str]:
         """What cells have besides: other metrics, how much is sent on networks, the loss."""
-        own = {SENT: "sends" in self.config, LOSS: self.config.get("regret", False)}
-        return [*self.config.get("beside", ()), *(name for name, has in own.items() if has)]
+        own = {SENT: bool(self.config.sends), LOSS: self.config.regret}
+        return [*self.config.beside, *(name for name, has in own.items() if has)]
+
+    def about(self, dataset: str) -> BoardDataSet:
+        """Return what is played of a data set; all of one that is not the board's."""
+        return self.config.data.get(dataset, BoardDataSet())
 
     @property
     def folder(self) -> str:
@@ -137,13 +178,12 @@ class BoardPlan:
 
     def n_repeats(self, dataset: str) -> int:
         """Return the number of repeats of each cell of a data set."""
-        about = self.config["data"].get(dataset, {})
-        return self.repeats or about.get("repeats", self.config["repeats"])
+        return self.repeats or self.about(dataset).repeats or self.config.repeats
 
     @cached_property
     def datasets(self) -> list[str]:
         """The data sets: the board's, or those of them that are asked for, and others by name."""
-        return list(dict.fromkeys(self.data or self.config["data"]))
+        return list(dict.fromkeys(self.data or self.config.data))
 
     @cached_property
     def entrants(self) -> list[str]:
@@ -151,11 +191,10 @@ class BoardPlan:
 
         Where it has several networks, a learner on a network enters on each: ``dom1@ring``.
         """
-        named = list(dict.fromkeys(self.learners or self.config.get("entrants", ())))
+        named = list(dict.fromkeys(self.learners or self.config.entrants))
         if not named:
-            named = sorted({*options("algorithm")} - {*self.config["no_entrant"]})
-            about = {name: self.config["data"].get(name, {}) for name in self.datasets}
-            for dataset in {str(one.get("with")): name for name, one in about.items()}.values():
+            named = sorted({*options("algorithm")} - {*self.config.no_entrant})
+            for dataset in {self.about(name).play: name for name in self.datasets}.values():
                 named = baselines(self.composed(dataset).protocol, named)
         return [entrant for name in named for entrant in self._on_networks(name)]
 
@@ -178,15 +217,15 @@ class BoardPlan:
     @property
     def networks(self) -> list[str]:
         """The networks on which learners play, one or several."""
-        asked = self.config["network"]
+        asked = self.config.network
         return [asked] if isinstance(asked, str) else list(asked)
 
     def overrides(self, dataset: str) -> list[str]:
         """Return how a data set is played, as words of ``omtl run``."""
-        about = self.config["data"].get(dataset, {})
-        words = [f"dataset={dataset}", *about.get("with", []), *self.config["play"]]
-        words += [f"+protocol.share={about['share']}"] if "share" in about else []
-        words += [f"network={self.networks[0]}", f"selection={self.config['selection']}"]
+        about = self.about(dataset)
+        words = [f"dataset={dataset}", *about.play, *self.config.play]
+        words += [f"+protocol.share={about.share}"] if about.share else []
+        words += [f"network={self.networks[0]}", f"selection={self.config.selection}"]
         return [*words, f"repeats={self.n_repeats(dataset)}", f"seed={self.seed}"]
 
     def composed(self, dataset: str) -> ComposedRun:
@@ -198,14 +237,14 @@ class BoardPlan:
     def experiment(self, dataset: str, entrant: str) -> Experiment:
         """Return a cell's experiment."""
         name, _, network = entrant.partition("@")
-        played = replace(self.composed(dataset), algorithm=tuned(name, self.config["grids"]))
+        played = replace(self.composed(dataset), algorithm=tuned(name, self.config.grids))
         if network:
             played = replace(played, network=NetworkSpec.named(network))
         return played.experiment
 
     def grid_words(self, entrant: str) -> list[str]:
         """Return the board's grid of a learner, as words of ``omtl run``."""
-        grid = self.config["grids"].get(entrant.partition("@")[0], {})
+        grid = self.config.grids.get(entrant.partition("@")[0], {})
         return [f"'algorithm.{name}=[{','.join(map(str, grid[name]))}]'" for name in grid]
 
     @cached_property
@@ -258,18 +297,16 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 def of_values(values: np.ndarray) -> dict[str, float]:
     """Return the columns of `CELLS` that follow from the numbers of a cell's repeats."""
-    std = values.std(ddof=1) if values.size > 1 else np.nan
-    return {"mean": values.mean(), "std": std}
+    return {"mean": values.mean(), "std": std_of(values)}
 
 
 def of_results(
     board: BoardPlan, dataset: str, experiment: Experiment, results: Sequence[Result]
 ) -> dict[str, Any]:
     """Return the columns that follow from the results of repeats of a cell."""
-    beside = board.config.get("beside", ())
     rule = board.composed(dataset).selection
     chosen = select(results, experiment.points, rule)
-    values = numbers_at(results, chosen, board.config["metric"], rule)
+    values = numbers_at(results, chosen, board.config.metric, rule)
     curves = curves_of(results, chosen, rule)
     return {
         "label": learner_label(experiment),
@@ -278,8 +315,8 @@ def of_results(
         "values": " ".join(f"{value:.10g}" for value in values),
         "chosen": " ".join(map(str, chosen.tolist())),
         **audit_choices(results, experiment, rule),
-        **{name: numbers_at(results, chosen, name, rule).mean() for name in beside},
-        **({LOSS: hinge_loss(results, chosen, rule)} if LOSS in board.more else {}),
+        **{name: numbers_at(results, chosen, name, rule).mean() for name in board.config.beside},
+        **({LOSS: hinge_loss(results, chosen, rule)} if board.config.regret else {}),
         "curve": " ".join(f"{rate:.4g}" for rate in thinned(curves.mean(axis=0))),
     }
 
@@ -353,8 +390,7 @@ def board_cells(board: BoardPlan, store: Store, outcome: Outcome) -> pd.DataFram
         else:
             rule = board.composed(dataset).selection
             row |= of_results(board, dataset, experiment, results)
-            if SENT in board.more:
-                row[SENT] = numbers_sent(board, units[0])
+            row |= {SENT: numbers_sent(board, units[0])} if board.config.sends else {}
             row |= {
                 "stream": stream_of(units[0], results[0].facts["data_sha256"], rule),
                 SECONDS: min(result.facts["seconds"] for result in results),
@@ -375,7 +411,7 @@ def numbers_sent(board: BoardPlan, unit: Unit) -> float:
 
     On a network it is said of each link in each direction, otherwise of each task's node.
     """
-    setting, sends = setting_of(unit), board.config["sends"]
+    setting, sends = setting_of(unit), board.config.sends
     n_tasks, n_features = len(setting.tasks.names), setting.tasks.X.shape[1]
     others = setting.mixing - np.diag(np.diag(setting.mixing))
     links = np.count_nonzero(others) if unit.network else n_tasks
@@ -445,17 +481,13 @@ def data_facts(board: BoardPlan, store: Store, jobs: int = 1) -> pd.DataFrame:
     jobs : int
         Number of processes that find the best fixed weights, if the board gives regret.
     """
-    rows, played = [], []
-    for dataset in board.datasets:
-        for name in board.entrants:
-            units = board.units[dataset, name]
-            results = store.stored(units)
-            if len(results) == len(units):
-                rows.append(_facts_of(board, dataset, results))
-                played.append(units)
-                break
-    facts = pd.DataFrame(rows)
-    return facts.assign(**{LEAST_LOSS: least_losses_of(played, jobs)} if LOSS in board.more else {})
+    rows, played = [], dict[str, list[Unit]]()
+    for (dataset, _), units in board.units.items():
+        if dataset not in played and len(results := store.stored(units)) == len(units):
+            rows.append(_facts_of(board, dataset, results))
+            played[dataset] = units
+    least = {LEAST_LOSS: least_losses_of([*played.values()], jobs)} if board.config.regret else {}
+    return pd.DataFrame(rows).assign(**least)
 
 
 def least_losses_of(played: Sequence[Sequence[Unit]], jobs: int) -> list[float]:
@@ -471,16 +503,15 @@ def least_losses_of(played: Sequence[Sequence[Unit]], jobs: int) -> list[float]:
 
 
 def _facts_of(board: BoardPlan, dataset: str, results: Sequence[Result]) -> dict[str, Any]:
-    composed = board.composed(dataset)
-    about = board.config["data"].get(dataset, {})
+    composed, about = board.composed(dataset), board.about(dataset)
     tasks = load_prepared(composed.dataset, board.seed, draw=0).tasks
     return {
         "dataset": dataset,
         "label": composed.dataset.label,
-        "kind": about.get("kind", "own"),
+        "kind": about.kind,
         "tasks": len(tasks.names),
         "examples": int(results[0].arrays["examples"].sum()),
-        "share": about.get("share", 1.0),
+        "share": about.share or 1.0,
         "repeats": len(results),
         "features": tasks.X.shape[1],
         "rows": "sparse" if sparse.issparse(tasks.X) else "dense",

@@ -11,6 +11,7 @@ outcome.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,6 @@ run; `notes` are the constants and assumptions as the run has them.
 
 TRIVIAL = "examples"
 """The line of a figure that is not a theorem, but the most that can be measured."""
-
-
-def papers_with_claims() -> list[str]:
-    """Return the papers that have claims."""
-    return [path.parent.name for path in paper_files("claims.yaml")]
 
 
 def rows_of_claims(*folders: Path) -> dict[tuple[str, ...], pd.DataFrame]:
@@ -302,8 +298,8 @@ def overview(results: Path = RESULTS) -> str:
         The folder of results.
     """
     standing, claims = table_standings(results), made_rows(results, "claims.csv")
-    papers = papers_with_claims()
-    apart = [one.id for paper in papers for one in claims_of(paper) if stand_ins(one)]
+    of_papers = chain(*(claims_of(path.parent.name) for path in paper_files("claims.yaml")))
+    apart = [one.id for one in of_papers if stand_ins(one)]
     on_stand_ins = claims[(claims["reading"] == CLOSEST) & claims["claim"].isin(apart)]
     n_apart = on_stand_ins["table"].value_counts().to_dict()
     rows = []

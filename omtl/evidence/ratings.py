@@ -8,7 +8,7 @@ which all are bad has no more weight than another.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from omtl.experiment.specs import DataSetSpec
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.util.seeds import generator
+
+if TYPE_CHECKING:
+    from omtl.evidence.board import BoardSpec
 
 SCALE, CENTRE = 400.0, 1000.0
 """The Elo scale: 400 points mean odds of ten to one, and the mean of all entrants is 1000."""
@@ -249,7 +252,8 @@ def sharing(cells: pd.DataFrame, families: Mapping[str, Mapping[str, str]]) -> p
         Names of the ``alone``, ``pooled`` and ``shared`` learners, by family.
     """
     learners, values = numbers(cells)
-    of = {data: dict(zip(learners, each, strict=True)) for data, each in values.items()}
+    frames = {data: pd.DataFrame(each, learners).dropna() for data, each in values.items()}
+    of = {data: dict(zip(one.index, one.to_numpy(), strict=True)) for data, one in frames.items()}
     rows = [
         {"family": family, "dataset": dataset, "beside": other}
         | beside(each[members["shared"]], each[members[other]], lower_is_better=True)
@@ -390,7 +394,7 @@ def _halved(some: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
 
 def order_notes(
-    found: pd.DataFrame, ranked: pd.DataFrame, config: Mapping[str, Any], seed: int = 0
+    found: pd.DataFrame, ranked: pd.DataFrame, config: BoardSpec, seed: int = 0
 ) -> list[str]:
     """Return how far the order depends on the data sets, and whose learners are on top.
 
@@ -400,13 +404,13 @@ def order_notes(
         Rows of `omtl.evidence.board.CELLS`.
     ranked : DataFrame
         Their `ranking`.
-    config : mapping
-        The board's; its ``own`` names the learners of this project's own making.
+    config : BoardSpec
+        Its `own` are the learners of this project's own making.
     seed : int
         Seed of the halves.
     """
     notes = []
-    values = [METRICS[config["metric"]].sign * one for one in numbers(found)[1].values()]
+    values = [METRICS[config.metric].sign * one for one in numbers(found)[1].values()]
     agreement = {
         what: agreement_of_halves(values, what, FIRST, HALVES, generator(seed, of="halves"))
         for what in ("data sets", "repeats")
@@ -422,7 +426,7 @@ def order_notes(
         notes.append(
             f"Ratings on real and on synthetic data have a rank correlation of {alike:.2f}."
         )
-    own = ranked[ranked["algorithm"].str.partition("@")[0].isin(config.get("own", {}))]
+    own = ranked[ranked["algorithm"].str.partition("@")[0].isin(config.own)]
     first = own[own.index < FIRST]
     if len(first):
         notes.append(

@@ -85,9 +85,9 @@ class Board(DisplayedResult):
         """
         folder = Path(folder or RESULTS / self.plan.folder)
         about = {
-            "board": self.plan.config,
+            "board": self.plan.written,
             "seed": self.plan.seed,
-            "repeats": self.plan.repeats or self.plan.config["repeats"],
+            "repeats": self.plan.repeats or self.plan.config.repeats,
             "cpu": host()["cpu"],
         }
         texts = {
@@ -166,7 +166,7 @@ def _ranked(
         least = data.set_index("dataset")[LEAST_LOSS]
         found = found.assign(**{REGRET: found[LOSS] - found["dataset"].map(least)})
         more.append(REGRET)
-    ranked = ranking(found, board.config["metric"], board.seed, more)
+    ranked = ranking(found, board.config.metric, board.seed, more)
     if ranked.empty:
         whys = [why for why in found["why"] if why]
         raise UserError(whys[0] if whys else "a board needs at least two learners with results")
@@ -195,15 +195,15 @@ def from_results(board: BoardPlan, results: Path | None = None) -> Board:
     found, notes = joined(read_cells(folder / "cells.csv"), entries)
     tables = [found, *(pd.read_csv(folder / name) for name in ("times.csv", "data.csv"))]
     for column, asked in (("algorithm", board.learners), ("dataset", board.data)):
-        known = sorted({*found[column].map(_name)})
+        known = sorted({*_names(found[column])})
         names = [known_name(f"{column} of the board", name, known) for name in asked]
         if names:
-            tables = [t[t[column].map(_name).isin(names)] if column in t else t for t in tables]
+            tables = [t[_names(t[column]).isin(names)] if column in t else t for t in tables]
     found, seconds, data = tables
     ranked, of_order = _ranked(found, board, data)
     return Board(board, found, ranked, seconds, data, [*notes, *of_order])
 
 
-def _name(entrant: str) -> str:
-    """Return the name of an entrant's config: ``dom1`` of ``dom1@ring``."""
-    return entrant.partition("@")[0]
+def _names(entrants: pd.Series) -> pd.Series:
+    """Return the names of entrants' configs: ``dom1`` of ``dom1@ring``."""
+    return entrants.str.partition("@")[0]

@@ -59,7 +59,7 @@ class Submission:
     def __post_init__(self) -> None:
         """Refuse rows of other learners, rows twice, and numbers that the metric cannot have."""
         board = BoardPlan(self.board, repeats=self.repeats)
-        metric = METRICS[board.config["metric"]]
+        metric = METRICS[board.config.metric]
         datasets = [cell.dataset for cell in self.cells]
         if twice := repeated(datasets):
             raise UserError(f"it has {twice[0]} twice")

@@ -42,12 +42,12 @@ def board_content(sources: Sources) -> dict[str, Any] | None:
     rows = made.ranking.assign(
         time=made.ranking["algorithm"].map(times),
         memory=made.ranking["algorithm"].map(memory),
-        lines=made.ranking["algorithm"].map(summary_lines(made.frame, config["metric"], names)),
+        lines=made.ranking["algorithm"].map(summary_lines(made.frame, config.metric, names)),
     )
     timed = rows[rows["time"].notna()]
     kinds = {kind: LONGER.get(kind, kind) for kind in made.data["kind"].unique()}
     data = made.data.assign(title=made.data["dataset"].map(names))
-    gains = sharing(made.frame, config["families"])
+    gains = sharing(made.frame, config.families)
     return {
         "rows": rows.to_dict("records"),
         "data": data.assign(in_words=data["kind"].map(kinds)).to_dict("records"),
@@ -89,7 +89,7 @@ def _battles(made: Board, data: pd.DataFrame) -> dict[str, Any]:
         }
 
     return {
-        "lower": METRICS[made.plan.config["metric"]].lower_is_better,
+        "lower": METRICS[made.plan.config.metric].lower_is_better,
         "region": REGION,
         "learners": [{"name": name, "label": labels[name]} for name in learners],
         "grids": {name: made.plan.grid_words(name) for name in learners},

@@ -37,6 +37,7 @@ from omtl.evidence.ratings import (
     SCALE,
     count_wins,
     elo,
+    sharing,
     won,
 )
 from omtl.experiment.composition import composed
@@ -66,6 +67,13 @@ def test_battles() -> None:
     higher = -np.array([[0.85, 0.85, np.nan], [0.89, 0.90, 1.0]])  # is better: with a minus
     assert won(higher, 0.05)[:2, 0, 1].tolist() == [0.5, 0.0]
     assert won(higher, 0.05)[:2, 1, 0].tolist() == [0.5, 1.0]
+
+
+def test_sharing_is_not_undecided_where_a_learner_has_no_numbers() -> None:
+    given = zip("abc", ("1 2 3 4", "2 3 4 5", ""), strict=True)
+    cells = pd.DataFrame(given, columns=["algorithm", "values"]).assign(dataset="mhc")
+    rows = sharing(cells, {"family": {"alone": "a", "pooled": "c", "shared": "b"}})
+    assert rows["beside"].tolist() == ["alone"]
 
 
 def likeliest(wins: np.ndarray) -> np.ndarray:

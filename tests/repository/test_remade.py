@@ -21,10 +21,10 @@ from omtl.compute.store import CachedStore, Store
 from omtl.evidence import ledger
 from omtl.evidence.board import BoardPlan
 from omtl.evidence.comparisons import FAILS
-from omtl.evidence.ledger import NOT_RUN, papers_with_claims, with_conclusions, write_ledgers
+from omtl.evidence.ledger import NOT_RUN, with_conclusions, write_ledgers
 from omtl.evidence.ratings import count_sharing, sharing, summary_lines
 from omtl.evidence.statistics import reproduce_statistics
-from omtl.experiment.config import paper_file
+from omtl.experiment.config import paper_file, paper_files
 from omtl.experiment.descriptions import describe, descriptions, diagnoses
 from omtl.experiment.readings import CLOSEST, READINGS, Reading
 from omtl.experiment.unit import Result, Unit
@@ -108,7 +108,8 @@ def test_ledgers_and_findings_are_those_of_the_results(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So are the conclusions on the papers' pages."""
-    pages = {paper: paper_file(paper, "README.md").read_text() for paper in papers_with_claims()}
+    papers = [path.parent.name for path in paper_files("claims.yaml")]
+    pages = {paper: paper_file(paper, "README.md").read_text() for paper in papers}
     copies = {paper: results.parent / f"{paper}.md" for paper in pages}
     for paper, copy in copies.items():
         copy.write_text(with_conclusions(pages[paper], read_csv(RESULTS / "claims.csv")[:0]))
@@ -129,8 +130,8 @@ def test_a_board_is_ranked_as_it_was(board: str) -> None:
     made = from_results(BoardPlan(board), RESULTS)
     config, kept = made.plan.config, RESULTS / made.plan.folder / "ranking.csv"
     assert as_csv(made.ranking, DIGITS) == kept.read_text(encoding="utf-8")
-    gains = sharing(made.frame, config["families"])
-    lines = summary_lines(made.frame, config["metric"], {"spam": "Spam"})
+    gains = sharing(made.frame, config.families)
+    lines = summary_lines(made.frame, config.metric, {"spam": "Spam"})
     said = [*made.notes, *chain(*lines.values()), as_csv(count_sharing(gains)), as_csv(gains, 6)]
     assert_as_golden("\n".join(said), f"boards/{board}.txt")
 
