@@ -268,4 +268,4 @@ def _units_of(cell: Any, request: Request, run: PublishedRun | None) -> dict[str
 def _with_spread(mean: Any, std: Any) -> str:
     if mean in ("", None):
         return "none"
-    return f"{float(mean):g} ± {float(std):g}" if std not in ("", None) else f"{float(mean):g}"
+    return f"{float(mean):g}" if std == "" or pd.isna(std) else f"{float(mean):g} ± {float(std):g}"

@@ -138,7 +138,7 @@ def _number(row: Mapping[Any, Any], metric: str) -> str:
     if (row.get("diverged") or 0) > 0:
         return "diverged"
     std = row.get(f"{metric}_std")
-    return "" if pd.isna(row[metric]) else shown(metric, row[metric], "" if pd.isna(std) else std)
+    return "" if pd.isna(row[metric]) else shown(metric, row[metric], std)
 
 
 def run(

@@ -37,6 +37,7 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS, Metric
 from omtl.protocols.record_schema import measured_arrays
 from omtl.tables.scoring import check_is_measured, diverged_in, numbers_at, why_unkept
+from omtl.tables.verdict import std_of
 from omtl.util.errors import UserError
 
 WORDS = {BETTER: "win", EQUIVALENT: "tie", WORSE: "loss", UNDECIDED: "undecided"}
@@ -52,10 +53,10 @@ COLUMNS = (
 )
 """Columns of a comparison that are written: a row for each learner, the best mean first.
 
-`low` and `high` are the interval of the mean. `difference` is that of the learner that was asked
-for and the row's, `p_holm` corrected for all that are compared, `significance` what follows from
-it. `ratio` is that of their numbers, `outcome` what it says of practical equivalence. A row without
-numbers has the reason in `why`.
+`low` and `high` are the interval of the mean, NaN if it is unbounded. `difference` is that of the
+learner that was asked for and the row's, `p_holm` corrected for all that are compared,
+`significance` what follows from it. `ratio` is that of their numbers, `outcome` what it says of
+practical equivalence. A row without numbers has the reason in `why`.
 
 The frame also has objects: the `values` of the repeats, the `params` that were chosen in each, the
 cumulative error rates `curves` (%), of shape (n_repeats, n_checkpoints), after `seen` examples; and
@@ -258,6 +259,10 @@ def judge_learners(rows: Sequence[Mapping[str, Any]], metric: Metric) -> pd.Data
     decided = np.where(judged["p_holm"] < LEVEL, better, UNDECIDED)
     judged["significance"] = np.where(is_tested, decided, "")
     judged["outcome"] = ratios["outcome"].map(WORDS).where(is_tested, "")
+    for of in ("", "difference_", "ratio_"):
+        ends = [f"{of}low", f"{of}high"]
+        is_bounded = np.isfinite(judged[ends].astype(float)).all(axis=1)
+        judged.loc[~is_bounded, ends] = np.nan  # as of a single repeat
     order = np.lexsort([metric.sign * judged["mean"].fillna(0.0), judged["n_repeats"] == 0])
     return judged.iloc[order].reset_index(drop=True)
 
@@ -266,8 +271,7 @@ def _spread(values: np.ndarray | None) -> dict[str, Any]:
     """Return the number of repeats of a learner, and the mean of its numbers with its interval."""
     if values is None or not values.size:
         return {"n_repeats": 0}
-    std = float(values.std(ddof=1)) if values.size > 1 else np.nan
-    found = {"n_repeats": values.size, "mean": float(values.mean()), "std": std}
+    found = {"n_repeats": values.size, "mean": float(values.mean()), "std": std_of(values)}
     return found | dict(zip(("low", "high"), interval_of(values), strict=True))
 
 

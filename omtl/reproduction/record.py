@@ -22,6 +22,7 @@ from omtl.experiment.unit import Result
 from omtl.measures.metrics import METRICS
 from omtl.tables.layout import with_spread
 from omtl.tables.scoring import diverged_in, measured_by, numbers_at, why_unmeasured
+from omtl.tables.verdict import std_of
 from omtl.util.errors import UserError, choose
 from omtl.util.files import write_whole
 from omtl.util.result_files import as_csv, as_parquet, strict_json, write_all
@@ -145,10 +146,9 @@ def line(record: Mapping[str, Any]) -> str:
             repeats = plural(len(params), "repeat")
             numbers.append(f"{name} diverged in {record['diverged']} of {repeats}")
         else:
-            values = metric["values"]
-            std = np.std(values, ddof=1) if len(values) > 1 else ""
+            values = np.array(metric["values"], float)
             unit = metric["unit"] if metric["unit"] in ("", "%") else f" {metric['unit']}"
-            numbers.append(f"{name} {shown(name, np.mean(values), std)}{unit}")
+            numbers.append(f"{name} {shown(name, values.mean(), std_of(values))}{unit}")
     point = params[0] if all(each == params[0] for each in params) else "by repeat"
     return (
         f"{config['algorithm']['label']}{network}, {config['dataset']['label']}: "
@@ -244,7 +244,7 @@ def _numbers(
     lost = bool(record["diverged"])
     for name, array in values.items():
         row[name] = np.nan if lost else float(array.mean())
-        row[f"{name}_std"] = np.nan if lost or array.size < 2 else float(array.std(ddof=1))
+        row[f"{name}_std"] = np.nan if lost else std_of(array)
     same = all(point == params[0] for point in params)
     yield row | {"params": strict_json(params[0] if same else params, indent=None)}
 

@@ -1,7 +1,8 @@
 """How far a table agrees with print: floor and ceiling, the rows' order, rows and columns apart.
 
 The floor is how many cells come within 10% of placebos, the printed rows permuted: those that the
-closest trial of a search finds, if one is recorded, or else those of our own numbers. The ceiling
+closest trial of a search finds, if one is recorded by the rule of the run, or else those of our own
+numbers. The ceiling
 is how many come within 10% of a print by us: one of our own draws of synthetic data, or the mean
 of as many of our own repeats as the paper has. No reading can be expected to do better.
 
@@ -20,7 +21,7 @@ import scipy  # which loads `scipy.special` when it is used: that takes a quarte
 
 from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
-from omtl.tables.cells import ALL_TASKS, as_text, each_cell, first_cell
+from omtl.tables.cells import ALL_TASKS, as_text, description_of, each_cell, first_cell
 from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
 from omtl.tables.verdict import JUDGED, NEAR_WITHIN
 from omtl.util.seeds import generator
@@ -117,8 +118,8 @@ def agreement_rows(cells: pd.DataFrame, found: Mapping[str, float] | None) -> pd
 
 def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
     """Return how many cells come within 10% of permuted rows on average, and of how many."""
-    recorded = recorded_placebos(asked.table, asked.reading)
-    if recorded is not None:
+    is_own_rule = asked.selection == description_of(judged).selection
+    if is_own_rule and (recorded := recorded_placebos(asked.table, asked.reading)):
         return float(recorded["permuted"]), int(recorded["cells"])
     counts = np.zeros(PLACEBOS)
     for column, part in judged.groupby("dataset", sort=False):
@@ -207,11 +208,11 @@ def _test(group: pd.DataFrame) -> dict[str, Any]:
 def trend_sentences(cells: pd.DataFrame) -> list[str]:
     """Return a sentence for each row and column that lies off print, and one on the ±'s."""
     found = []
-    tested = trends(cells)
+    tested, several = trends(cells), cells["metric"].nunique() > 1
     for trend in tested[tested["verdict"] != LEVEL].to_dict("records"):
-        side = trend["verdict"]
+        side, metric = trend["verdict"], f" ({trend['metric']})" if several else ""
         found.append(
-            f"{trend['part']} {trend['name']} lies {side} print: {trend[side]} of "
+            f"{trend['part']} {trend['name']}{metric} lies {side} print: {trend[side]} of "
             f"{trend['cells']} cells, {100 * trend['mean_share']:+.1f}% on average "
             f"(p = {trend['p_holm']:.2g})"
         )

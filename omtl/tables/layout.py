@@ -229,7 +229,7 @@ def with_spread(mean: Any, std: Any, digits: int) -> str:
     if mean == "":
         return ""
     shown = f"{float(mean):.{digits}f}"
-    return f"{shown} ± {float(std):.{digits}f}" if std not in ("", None) else shown
+    return shown if std == "" or pd.isna(std) else f"{shown} ± {float(std):.{digits}f}"
 
 
 STYLES = {

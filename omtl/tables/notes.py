@@ -84,6 +84,8 @@ def reason_of(cell: Any, of: TableDescription) -> str:
         return f"{APART}: {why}" if why else ""
     if cell.verdict != verdict.OFF:
         return ""
+    if cell.n_repeats == 1:
+        return "off: a single repeat cannot tell whether that is by chance"
     if cell.interval == verdict.CONTAINS:
         return "off: the interval contains print, so the runs cannot tell"
     if not own_rule:
@@ -127,7 +129,8 @@ def _repeats(cells: pd.DataFrame) -> list[str]:
     rest = f"; {full} needed all repeats" if full else ""
     return [
         f"{len(settled)} of {plural(len(cells), 'cell')} stopped after {of} repeats, when another "
-        f"verdict had a probability of at most {ERROR:.0%}{rest} (--repeats paper plays all)"
+        f"verdict had a probability of at most {ERROR:.0%}, if repeats vary normally{rest} "
+        "(--repeats paper plays all)"
     ]
 
 
@@ -225,9 +228,11 @@ def why_of(cell: Any, of: TableDescription) -> str:
     far = {verdict.MATCH: f"within {verdict.MATCH_WITHIN:.0%}", verdict.NEAR: f"within {close}"}
     found = (
         f"our mean differs by {cell.delta:+.3g} ({cell.share:.1%}{of_scale}) from the published "
-        f"number, {far.get(cell.verdict, f'beyond {close}')}; the {LEVEL} interval of the "
-        f"difference, [{cell.low:+.3g}, {cell.high:+.3g}], {cell.interval} 0"
+        f"number, {far.get(cell.verdict, f'beyond {close}')}"
     )
+    if cell.n_repeats > 1:
+        ends = f"[{cell.low:+.3g}, {cell.high:+.3g}]"
+        found += f"; the {LEVEL} interval of the difference, {ends}, {cell.interval} 0"
     return f"{found}. {reason[0].upper()}{reason[1:]}" if reason else found
 
 

@@ -36,7 +36,7 @@ from omtl.experiment.specs import ProtocolSpec, SearchSpec, SelectionSpec, known
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import METRICS, Metric
 from omtl.measures.sequential import reach_of_rest
-from omtl.protocols.record_schema import measured_arrays
+from omtl.protocols.record_schema import SCHEMAS, measured_arrays
 from omtl.tables.cells import ALL_TASKS, alternatives_of, each_cell, is_searched, with_columns
 from omtl.tables.request import Request
 from omtl.tables.verdict import JUDGED, MISSING, VALUE, judged, shares_of_scale, verdict_words
@@ -204,8 +204,10 @@ def cost_of(cells: pd.DataFrame, search: SearchSpec, request: Request) -> pd.Dat
     return pd.DataFrame(rows, columns=COST)
 
 
-SHARED = ("examples", "seen", "seen_by_task")
-"""Arrays of a result that are the same for all points."""
+OF_DATA = {
+    name for kinds in SCHEMAS.values() for name, kind in kinds.items() if "P" not in kind.axes
+}
+"""Arrays of a result that are the same for all points of a grid; the others have a row a point."""
 
 ERROR = 0.01
 """Allowed probability that a cell's verdict would be another one with all repeats."""
@@ -340,7 +342,7 @@ def combined(parts: Sequence[Sequence[Result]]) -> list[Result]:
     for results in zip(*parts, strict=False):
         arrays = {
             name: array
-            if name in SHARED
+            if name in OF_DATA
             else np.concatenate([result.arrays[name] for result in results])
             for name, array in results[0].arrays.items()
             if all(name in result.arrays for result in results)

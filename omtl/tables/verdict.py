@@ -52,8 +52,8 @@ def unit_of(number: str) -> float:
 
 
 def std_of(values: np.ndarray) -> float:
-    """Return the standard deviation of single numbers; 0 for fewer than two."""
-    return float(values.std(ddof=1)) if values.size > 1 else 0.0
+    """Return the standard deviation of single numbers; NaN for fewer than two."""
+    return float(values.std(ddof=1)) if values.size > 1 else np.nan
 
 
 def shares_of_scale(delta: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ def differences(cells: pd.DataFrame, drawn: np.ndarray) -> pd.DataFrame:
         ``match`` if our mean is within 5% of the published one, ``near`` within 10%, ``off``
         beyond; ``substitute`` for stand-in data, ``timing`` for seconds and ``ours`` by the kind of
         cell; ``missing`` without a number of ours. ``interval`` says of a compared cell whether the
-        interval contains print.
+        interval contains print, as that of a single repeat, which has no ends, always does.
     """
     printed = pd.to_numeric(cells["published_mean"], errors="coerce").to_numpy(dtype=float)
     runs, count = cells["published_repeats"].to_numpy(float), cells["n_repeats"].to_numpy()
@@ -162,7 +162,7 @@ def differences(cells: pd.DataFrame, drawn: np.ndarray) -> pd.DataFrame:
             "is_apart": compared & (away > FAR * error),
             "verdict": np.select([count == 0, ~is_value], [MISSING, cells["kind"]], far),
             "interval": np.select(
-                [~(compared & is_value), away <= reach], ["", CONTAINS], EXCLUDES
+                [~(compared & is_value), (count == 1) | (away <= reach)], ["", CONTAINS], EXCLUDES
             ),
         },
         index=cells.index,

@@ -101,6 +101,16 @@ def test_json_of_a_comparison_has_fixed_keys(told) -> None:
     assert rows["pa"]["difference"] is None
 
 
+def test_a_single_repeat_has_no_interval() -> None:
+    """An end that does not exist is no number, rather than an infinite one."""
+    rows = [
+        {"algorithm": name, "label": name, "values": np.ones(1), "repeats_are_of": ONE_DATA_SET}
+        for name in ("pa", "pm")
+    ]
+    judged = judge_learners(rows, METRICS["error"])
+    assert judged.filter(regex="low|high|std").isna().all(axis=None)
+
+
 def test_a_learner_behind_majority_is_warned_of() -> None:
     """Where the majority beats all, or some, it is said; and what intervals cover."""
     values = np.array([10.0, 11.0])

@@ -152,9 +152,12 @@ def test_each_draw_has_hyper_parameters_of_its_own() -> None:
 
 def test_results_together_are_of_all_points() -> None:
     """Points come one after the other; what all have in common comes once."""
-    (both,) = combined([[result_of()], [result_of(found_x=[[1.0], [2.0]])]])
+    tested = [7, 9]
+    parts = [[result_of(tested=tested)], [result_of(tested=tested, found_x=[[1.0], [2.0]])]]
+    (both,) = combined(parts)
     assert both.arrays["checkpoint_mistakes"].shape == (6, 2)
     assert both.arrays["seen"].tolist() == [4, 20]
+    assert both.arrays["tested"].tolist() == tested
     assert both.facts["seconds"] == 2.0
     assert "found_x" not in both.arrays
     assert combined([[result_of()], []]) == []

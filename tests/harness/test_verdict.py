@@ -30,6 +30,7 @@ from omtl.tables.verdict import (
     differences,
     shares_of_scale,
     spread_tests,
+    std_of,
     verdict_words,
 )
 
@@ -63,8 +64,14 @@ cases = st.fixed_dictionaries(
 )
 
 
-def test_a_cell_of_one_repeat_has_a_difference() -> None:
-    assert found(frame(ours=10.4, std=math.nan, count=1)).share == pytest.approx(0.04)
+@pytest.mark.parametrize("drawn", [False, True])
+def test_a_cell_of_one_repeat_has_a_difference_but_no_interval(drawn: bool) -> None:
+    """One number has no deviation, so nothing says that it is not chance."""
+    one = found(frame(ours=10.4, std=std_of(np.array([10.4])), count=1), drawn)
+    assert one.share == pytest.approx(0.04)
+    assert one.interval == CONTAINS
+    assert not one.is_apart
+    assert one[["ours_se", "low", "high"]].isna().all()
 
 
 def test_a_printed_zero_has_no_share() -> None:

@@ -16,6 +16,7 @@ from omtl.experiment.selection import select
 from omtl.experiment.specs import SelectionSpec
 from omtl.experiment.unit import Experiment, Result, Unit
 from omtl.measures.metrics import Metric
+from omtl.tables.scoring import OF_DATA
 from omtl.util.errors import UserError
 
 DIGITS = 6
@@ -30,9 +31,6 @@ WORDS = {
 
 ROUNDING = 1e-9
 """A deviation below this part of its mean is that of rounded sums, and counts as 0."""
-
-OF_DATA = ("examples", "order", "place", "seen", "seen_by_task", "tested")
-"""The arrays of a result that all points of a grid share; the others have a row a point."""
 
 
 @dataclass(frozen=True)

@@ -141,14 +141,6 @@ def solved(problem: Hashable, solve: Callable[[], Solved]) -> Solved:
     return _SOLVED[problem]
 
 
-THEOREM4 = "Theorem 4, Δ of Lemma 1"
-THEOREM4_EXACT = "Theorem 4, Δ of the network itself"
-SUFFERED = "Δ = 0, which bounds the losses suffered"
-TIGHTEST = "Δ = 0, comparator that suits the bound best"
-
-THEOREM1 = "Theorem 1"
-THEOREM1_TIGHTEST = "Theorem 1, comparator that suits the bound best"
-
 Bounds = dict[str, Callable[[np.ndarray], np.ndarray]]
 """Functions by label, from weights to the bound on the regret against them at each checkpoint."""
 
@@ -241,10 +233,12 @@ def theorem4_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:
         return dom.theorem4_bound(rounds, problem, square_norm=norm, eta=eta, delta=delta)
 
     return {
-        THEOREM4: partial(bound, delta=dom.delta_of(dom.lemma1(mixing), len(mixing))),
-        THEOREM4_EXACT: partial(bound, delta=dom.exact_delta(mixing)),
-        SUFFERED: bound,
-        TIGHTEST: bound,
+        "Theorem 4, Δ of Lemma 1": partial(
+            bound, delta=dom.delta_of(dom.lemma1(mixing), len(mixing))
+        ),
+        "Theorem 4, Δ of the network itself": partial(bound, delta=dom.exact_delta(mixing)),
+        "Δ = 0, which bounds the losses suffered": bound,
+        "Δ = 0, comparator that suits the bound best": bound,
     }
 
 
@@ -325,7 +319,7 @@ def theorem1_bounds(unit: Unit, point: Mapping[str, Any]) -> Bounds:
         fixed = osmtl.fixed_weights(setting.tasks, setting.stream, U)
         return osmtl.theorem1_bound(setting.stream.checkpoint, fixed, **known).sum(axis=0)
 
-    return {THEOREM1: bound, THEOREM1_TIGHTEST: bound}
+    return {"Theorem 1": bound, "Theorem 1, comparator that suits the bound best": bound}
 
 
 def corollary2_of(unit: Unit, ridge: float) -> float:
@@ -337,11 +331,6 @@ def corollary2_of(unit: Unit, ridge: float) -> float:
 
 
 # OMTRSL, theorems 1 and 2
-
-PRINTED = "theorem 1 as printed"
-PROVED = "theorem 1 as proved"
-ACTIVE = "theorem 2, ‖M − I‖"
-NO_MATRICES = "theorem 1 as proved, M = I"
 
 
 def mistake_bound(one: PlayedLine) -> Axes:
@@ -392,11 +381,11 @@ def mistake_bounds(unit: Unit, point: Mapping[str, Any], seen: np.ndarray, panel
     known: dict[str, Any] = {"losses": np.array(losses), "steep": steep, "C": C}
     if "delta" in point:
         active = omtrsl.theorem2(square_norm=distance, delta=float(point["delta"]), **known)
-        return {ACTIVE: active.min(axis=0)}
+        return {"theorem 2, ‖M − I‖": active.min(axis=0)}
     printed = omtrsl.theorem1(square_norm=norm, times=omtrsl.PRINTED, **known)
     proved = omtrsl.theorem1(square_norm=distance, **known)
     return {
-        PRINTED: printed.min(axis=0),
-        PROVED: proved.min(axis=0),
-        NO_MATRICES: proved[-1],
+        "theorem 1 as printed": printed.min(axis=0),
+        "theorem 1 as proved": proved.min(axis=0),
+        "theorem 1 as proved, M = I": proved[-1],
     }
