@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from omtl.evidence.claims import claims_of
 from omtl.evidence.ledger import rows_of_claims
 from omtl.evidence.ranks import RANKS
 from omtl.experiment.readings import CLOSEST, READINGS, SUPPORT, Question, Reading, by_reading
-from omtl.site.sources import Sources, shown_value
+from omtl.site.sources import Sources
 from omtl.site.text import markdown_html, plain
 from omtl.tables.proofread import by_row
 from omtl.tables.published_results import SHOWN_READINGS
@@ -108,18 +109,17 @@ def evidence(sources: Sources) -> Row:
 def readings(sources: Sources) -> list[Row]:
     """Return the open questions of all papers, and the searches of their tables.
 
-    `supports` has the number of non-literal answers in the closest reading, by their support in the
-    paper's text.
+    `answers` are those of the standard readings, and `supports` has the number of non-literal ones
+    in the closest reading, by their support in the paper's text.
     """
     found = []
-    for paper, asked in sources.questions.items():
-        answers = {reading: _answers(paper, reading) for reading in READINGS}
-        questions = [_question(name, one, answers) for name, one in asked.items()]
-        options = [option for question in questions for option in question["options"]]
-        tally = Counter(one["support"] for one in options if CLOSEST in one["taken_by"])
+    for paper, questions in sources.questions.items():
+        answers = {reading: _answers(paper, reading, questions) for reading in READINGS}
+        tally = Counter(one.support.get(answers[CLOSEST][n]) for n, one in questions.items())
         of_paper = [name for name, table in sources.tables.items() if table.paper == paper]
         about = {
             "questions": questions,
+            "answers": answers,
             "searches": [one for name in of_paper if (one := _search(sources, name))["trials"]],
             "supports": {support: tally[support] for support in SUPPORT if tally[support]},
         }
@@ -127,31 +127,12 @@ def readings(sources: Sources) -> list[Row]:
     return found
 
 
-def _answers(paper: str, reading: str) -> Mapping[str, Any]:
-    """Return the answers of a paper's reading; none if it does not exist."""
-    try:
-        return Reading.of(paper, reading).answers
-    except UserError:
-        return {}
-
-
-def _question(name: str, asked: Question, answers: dict[str, Mapping[str, Any]]) -> Row:
-    """Return a question with its options.
-
-    An option's `sets` are the config values that it sets, `support` is what the paper's text makes
-    of it, and `taken_by` are the standard readings that give it.
-    """
-    given = {reading: str(one.get(name, asked.literal)) for reading, one in answers.items()}
-    options = [
-        {
-            "name": str(option),
-            "sets": {key: shown_value(value) for key, value in patch.items()},
-            "support": asked.support.get(option),
-            "taken_by": [reading for reading, one in given.items() if one == str(option)],
-        }
-        for option, patch in asked.options.items()
-    ]
-    return {"name": name, "asked": asked, "options": options}
+def _answers(paper: str, reading: str, questions: Mapping[str, Question]) -> dict[str, str]:
+    """Return a paper's answers in a reading: the literal ones where it gives none."""
+    given: Mapping[str, Any] = {}
+    with suppress(UserError):  # not each paper has each reading
+        given = Reading.of(paper, reading).answers
+    return {name: str(given.get(name, one.literal)) for name, one in questions.items()}
 
 
 def _search(sources: Sources, table: str) -> Row:

@@ -70,7 +70,7 @@ function rank({ lower, region, learners }, sets, who) {
 function frontChart(points) {
   const sorted = points.map(([label, elo, time]) => ({ label, elo, time })).sort((a, b) => a.time - b.time);
   const ratings = sorted.map((one) => one.elo);
-  const across = scale(sorted[0].time / 2, sorted.at(-1).time * 1.25, 60, 690, "log");
+  const across = scale(sorted[0].time / 2, sorted.at(-1).time * 1.25, 60, 690, sorted[0].time);
   const up = scale(Math.min(...ratings) - 30, Math.max(...ratings) + 30, 330, 20);
   const edge = sorted.filter((one, i) => sorted.slice(0, i).every((other) => other.elo < one.elo));
   const at = (one) => `${across(one.time).toFixed(1)},${up(one.elo).toFixed(1)}`;
@@ -78,8 +78,8 @@ function frontChart(points) {
     svg("title", {}, `${one.label}: Elo ${one.elo.toFixed(0)}, time ${shown(Number(one.time.toPrecision(2)))}`)));
   const names = edge.map((one) => svg("text", { class: "label", x: across(one.time) - 6, y: up(one.elo) - 6, "text-anchor": "end" }, one.label));
   const label = "Ratings against time; the line joins learners that no other beats in both";
-  return picture("front", 720, 380, label, ...axes(across, up, "time of the whole grid, relative to the median learner's", "Elo"),
-    svg("path", { class: "mean", d: `M${edge.map(at).join("L")}` }), ...dots, ...names);
+  return picture("repeats", 720, 380, label, ...axes(across, up, "time of the whole grid, relative to the median learner's", "Elo"),
+    svg("g", look(7, ""), svg("path", { class: "mean", d: `M${edge.map(at).join("L")}` }), ...dots), ...names);
 }
 
 (async () => {

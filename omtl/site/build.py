@@ -20,7 +20,7 @@ from omtl.site.board import board_content
 from omtl.site.catalogue import data_sets, learners, papers, totals
 from omtl.site.figures import figure_page
 from omtl.site.sources import Sources, comment_of, shown_value
-from omtl.site.tables import ALL_VERDICTS, MEANING, table_page
+from omtl.site.tables import MEANING, table_page
 from omtl.site.text import code, slug
 from omtl.tables.cells import number_text
 from omtl.tables.layout import LEGEND_OF_SURE, MARKS, mark_of
@@ -45,31 +45,6 @@ Page = tuple[str, str, str, dict[str, Any]]
 """A page's name and title, its template, and what that shows."""
 
 
-def environment() -> Environment:
-    """Return the templates' environment, with what all templates use."""
-    made = Environment(
-        loader=PackageLoader("omtl.site"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"slug": slug, "code": code, "value": shown_value, "digits": number_text}
-    made.filters["words"] = lambda name: name.replace("_", " ")
-    made.globals |= {
-        "verdicts": ALL_VERDICTS,
-        "all_marks": MARKS | audits.OUTCOME_MARKS,
-        "mark_of": mark_of,
-        "legend_of_sure": LEGEND_OF_SURE,
-        "meaning": MEANING,
-        "outcomes": audits.OUTCOMES,
-        "readings_of_all": SHOWN_READINGS,
-        "readings_of_tables": SHOWN_OF_TABLES,
-        "comment_of": comment_of,
-    }
-    return made
-
-
 def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], dict[str, Path]]:
     """Return the texts of the site's files by name, and the files that are copied beside them.
 
@@ -89,13 +64,7 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         copied[address] = path
         return address
 
-    repository, at = os.environ.get(REPOSITORY, ""), commit()
-
-    def source_of(path: str) -> str:
-        """Return the address of a file in the repository; empty without one."""
-        blob = f"{repository.rstrip('/')}/blob/{at.rstrip('+')}"
-        return f"{blob}/{path}" if repository else ""
-
+    repository, at = os.environ.get(REPOSITORY, "").rstrip("/"), commit()
     names = {name for name, *_ in shown}
 
     def linked(name: str) -> Markup | str:
@@ -103,14 +72,29 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         found = names & {f"table-{name}", f"figure-{name}"}
         return Markup('<a href="{}.html">{}</a>').format(found.pop(), name) if found else name
 
-    made = environment()
-    made.filters["linked"] = linked
+    made = Environment(
+        loader=PackageLoader("omtl.site"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"slug": slug, "code": code, "value": shown_value, "digits": number_text}
+    made.filters |= {"words": lambda name: name.replace("_", " "), "linked": linked}
     made.globals |= shared | {
+        "meaning": MEANING,
+        "all_marks": MARKS | audits.OUTCOME_MARKS,
+        "mark_of": mark_of,
+        "legend_of_sure": LEGEND_OF_SURE,
+        "outcomes": audits.OUTCOMES,
+        "readings_of_all": SHOWN_READINGS,
+        "readings_of_tables": SHOWN_OF_TABLES,
+        "comment_of": comment_of,
         "version": version("omtl"),
         "commit": at,
+        "source": f"{repository}/blob/{at.rstrip('+')}" if repository else "",
         "documentation": documentation,
         "menu": {name: title for name, title, file, _ in shown if file == f"{name}.html"},
-        "source_of": source_of,
         "offer": offer,
     }
     parts = made.get_template("parts.html").module
@@ -124,7 +108,8 @@ def pages(sources: Sources, documentation: str = "") -> tuple[dict[str, str], di
         text = Markup(main.replace("<", " <")).striptags()
         search.append({"to": f"{name}.html", "title": title, "text": text[:SEARCHED]})
     data["search"] = search + data["search"]
-    return done | {f"data/{name}.js": as_data(name, each) for name, each in data.items()}, copied
+    done |= {f"data/{name}.js": as_data(name, each) for name, each in data.items()}
+    return done | {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}, copied
 
 
 def as_data(name: str, content: Any) -> str:
@@ -145,9 +130,6 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
             figure_page(name, sources) for name in sources.figures if len(sources.drawn[name])
         ]
         ledger, bounds, ranked = audits.claims_content(sources), audits.bounds(sources), board.get()
-    for one in (*tables, *figures):
-        one["claims"] = [claim for claim in ledger if claim["decided_by"] == one["id"]]
-        one["n_bounds"] = sum(bound["figure"] == one["id"] for bound in bounds)
     questions = audits.readings(sources)
     views = [(table["id"], view) for table in tables for view in table["views"].values()]
     atlas = [row for _, view in views for row in view["atlas"]]
@@ -162,9 +144,9 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
         "index": ("Scoreboard", {"totals": totals(tables)}),
         "atlas": ("Atlas", {"compared": atlas}),
         "gallery": ("Figures", {}),
-        "claims": ("Claims", {"ledger": ledger}),
+        "claims": ("Claims", {}),
         "proofread": ("Proofreading", audits.proofread(sources)),
-        "theory": ("Theory", {"bounds": bounds}),
+        "theory": ("Theory", {}),
         "readings": ("Readings", {"readings": questions}),
         "board": ("Board", {"board": ranked}),
         "learners": ("Learners", {"learners": each["learner"]}),
@@ -173,9 +155,9 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
     }
     named = [(f"claims.html#{one['paper']}-{one['claim']}", one["sentence"]) for one in ledger]
     named += [
-        (f"readings.html#{one['paper']}-{slug(asked['name'])}", asked["asked"].asks)
+        (f"readings.html#{one['paper']}-{slug(name)}", asked.asks)
         for one in questions
-        for asked in one["questions"]
+        for name, asked in one["questions"].items()
     ]
     data = {f"table-{name}.{slug(view['name'])}": view["opened"] for name, view in views}
     data |= {f"figure-{one['id']}": one["drawn"] for one in figures}
@@ -191,6 +173,8 @@ def site_contents(sources: Sources) -> tuple[dict[str, Any], list[Page], dict[st
         for one in members
     ]
     shared = {
+        "ledger": ledger,
+        "bounds": bounds,
         "papers": each["paper"],
         "paper_names": {paper["id"]: paper["name"] for paper in each["paper"]},
         "board_lines": {row["algorithm"]: row["lines"] for row in ranked["rows"]} if ranked else {},
@@ -245,10 +229,9 @@ def _tidy(place: Path, fresh: Path, earlier: Path) -> None:
 
 
 def _write(folder: Path, done: dict[str, str], copied: dict[str, Path]) -> None:
-    marker = {MARKER: "A static site made by `omtl report`; it may be replaced.\n"}
-    for name in (*copied, *done, *marker):
+    for name in (*copied, *done):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     for name, path in copied.items():
         shutil.copyfile(path, folder / name)
-    for name, text in (done | marker).items():
+    for name, text in done.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

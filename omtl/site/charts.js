@@ -25,34 +25,28 @@ function shown(value) {
   return String(Number(value.toPrecision(6))).replace("-", "−");
 }
 
-const UNITS = { linear: Number, log: (value) => Math.log10(Math.max(value, 1e-300)), log1p: Math.log1p };
-
-// The function from numbers to places along an axis.
-function scale(low, high, start, end, kind = "linear") {
-  const [first, last] = [UNITS[kind](low), UNITS[kind](high)];
-  const place = (value) => start + (last > first ? (UNITS[kind](value) - first) / (last - first) : 0.5) * (end - start);
-  return Object.assign(place, { low, high, start, end, kind });
+// The function from numbers to places along an axis: logarithmic above the `least`, if one is given.
+function scale(low, high, start, end, least = 0) {
+  const unit = least ? (value) => Math.log1p(value / least) : Number;
+  const [first, last] = [unit(low), unit(high)];
+  const place = (value) => start + (last > first ? (unit(value) - first) / (last - first) : 0.5) * (end - start);
+  return Object.assign(place, { low, high, start, end, least });
 }
 
-// The kind of a scale of numbers: logarithmic where most of them are far below the largest.
-function kindOf(values) {
+// The least of positive numbers most of which are far below the largest, or else 0.
+function leastOf(values) {
   const sorted = [...new Set(values)].sort((a, b) => a - b);
   const [most, middle] = [sorted.at(-1), sorted[Math.floor(sorted.length / 2)]];
   const least = sorted.find((value) => value > 0);
-  if (sorted.length < 4 || sorted[0] < 0 || most < 50 * least || middle > most / 4) return "linear";
-  return sorted[0] > 0 ? "log" : "log1p";
+  return sorted.length < 4 || sorted[0] < 0 || most < 50 * least || middle > most / 4 ? 0 : least;
 }
 
 // Round numbers along an axis.
-function ticks({ low, high, kind }, most = 6) {
+function ticks({ low, high, least }, most = 6) {
   const upTo = (first, last, step) => Array.from({ length: Math.max(0, Math.floor((last - first) / step + 1e-9) + 1) }, (_, k) => first + k * step);
-  if (kind === "log1p") {
-    const step = 1 + Math.floor(Math.log2(high + 1) / most);
-    return [0, ...upTo(0, Math.log2(high), step).map((power) => 2 ** power)].filter((tick) => tick >= low);
-  }
-  if (kind === "log" && high / low >= 100) {
-    const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
-    return upTo(first, last, Math.ceil((last - first) / most) || 1).map((power) => Number(`1e${power}`));
+  if (least && high / least >= 100) {
+    const [first, last] = [Math.ceil(Math.log10(least) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+    return [...(low > 0 ? [] : [0]), ...upTo(first, last, Math.ceil((last - first) / most) || 1).map((power) => Number(`1e${power}`))];
   }
   const raw = (high - low) / most || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -94,7 +88,7 @@ function numberLine(cell, label) {
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
   const across = scale(low - room, high + room, 82, 548);
-  const parts = rows.map(([name, mean, std], row) => svg("g", { class: name },
+  const parts = rows.map(([name, mean, std], row) => svg("g", look(name === "ours" ? 7 : 6, "mean"),
     svg("text", { x: 72, y: 22 + 24 * row, "text-anchor": "end" }, name),
     svg("line", { x1: across(mean - std), x2: across(mean + std), y1: 18 + 24 * row, y2: 18 + 24 * row }),
     svg("circle", { cx: across(mean), cy: 18 + 24 * row, r: 5 })));
@@ -110,7 +104,7 @@ function numberLine(cell, label) {
   const base = 18 + 24 * rows.length + levels * step - DOT;
   const dots = placed.map((one) => svg("circle", { cx: one.x, cy: base - one.height * step, r: DOT }, svg("title", {}, shown(one.value))));
   const name = svg("text", { x: 72, y: base - levels * step / 2 + 6, "text-anchor": "end" }, "repeats");
-  return picture("numbers", 560, base + 50, label, axisBelow(across, 6, base + 12, cell.unit), ...parts, svg("g", { class: "repeats" }, name, ...dots));
+  return picture("numbers", 560, base + 50, label, axisBelow(across, 6, base + 12, cell.unit), ...parts, svg("g", look(7, "repeats"), name, ...dots));
 }
 
 // Lines with bands of a standard deviation; the pointer and the arrow keys read their numbers.
@@ -127,8 +121,8 @@ function lineChart({ lines, colours = [7], x: below, y: left, label, width = 640
     .flatMap(([y, std]) => [y - std, y + std]));
   const [low, high] = [Math.min(...reach), Math.max(...reach)];
   const room = 0.05 * (high - low) || 0.05 * Math.abs(high) || 1;
-  const across = scale(Math.min(...xs), Math.max(...xs), 62, width - 14, kindOf(xs));
-  const up = log ? scale(low / 1.2, high * 1.2, height - 42, 10, "log") : scale(low - room, high + room, height - 42, 10);
+  const across = scale(Math.min(...xs), Math.max(...xs), 62, width - 14, leastOf(xs));
+  const up = log ? scale(low / 1.2, high * 1.2, height - 42, 10, low) : scale(low - room, high + room, height - 42, 10);
   const path = (points) => `M${points.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L")}`;
 
   const groups = lines.map((line, number) => {

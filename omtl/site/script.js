@@ -87,16 +87,14 @@ function detailsOf(cell, id) {
     parts.push(html("h4", {}, "Learning curve ", html("small", {}, `mean ${cell.curve.std ? "and standard deviation" : "over the repeats"}, all tasks together`)), chart, readout);
   }
   if (cell.parameters) {
-    const rows = cell.parameters.map(([name, value, grid]) => {
+    const entries = cell.parameters.flatMap(([name, value, grid]) => {
       const atEdge = grid.length > 2 && [grid[0], grid.at(-1)].includes(value);
-      const values = grid.flatMap((one) => [html("code", { class: one === value && "chosen" }, one), " "]);
-      return html("tr", {}, html("th", { scope: "row" }, html("code", {}, name)),
-        html("td", {}, html("code", {}, value), atEdge && html("span", { class: "edge", title: "the chosen value is the first or last of the grid" }, " at the grid's edge")),
-        html("td", { class: "muted" }, ...(values.length ? values : ["fixed"])));
+      const values = grid.flatMap((one) => [" ", html("code", { class: one === value && "chosen" }, one)]);
+      const among = html("span", { class: "muted small" }, ...(values.length ? [" from", ...values] : [" fixed"]));
+      const edge = atEdge && html("span", { class: "edge" }, ", at the edge of the grid");
+      return [html("dt", {}, html("code", {}, name)), html("dd", {}, html("code", {}, value), among, edge)];
     });
-    const heads = ["name", "chosen", "from"].map((name) => html("th", { scope: "col" }, name));
-    const table = html("table", { class: "parameters" }, html("thead", {}, html("tr", {}, ...heads)), html("tbody", {}, ...rows));
-    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${spaced(cell.selection)}`)), table);
+    parts.push(html("h4", {}, "Hyper-parameters ", html("small", {}, `rule: ${spaced(cell.selection)}`)), html("dl", {}, ...entries));
   }
   const links = html("p", { class: "row" },
     cell.learner && html("a", { href: `learner-${cell.learner}.html` }, "the learner"),
@@ -253,7 +251,7 @@ async function atlas() {
     const item = html("li", { class: about.verdict }, html("a", { href: `table-${table}.html#${anchor}` }, name, " ", where),
       html("span", { class: "plot", "aria-hidden": "true" },
         html("i", { style: `left:${left}%;width:${right - left}%` }), html("i", { class: "dot", style: `left:${place(delta)}%` })),
-      html("span", { class: "told" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
+      html("span", { class: "told small" }, `${told(delta)}% `, html("small", {}, `${told(low)} to ${told(high)}`), html("span", { class: "hidden" }, about.verdict)));
     Object.assign(item.dataset, about);
     return [item, delta];
   });

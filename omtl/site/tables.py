@@ -14,35 +14,24 @@ from omtl.measures.metrics import METRICS
 from omtl.site.figures import curves_by_cell
 from omtl.site.sources import Sources, shown_value
 from omtl.site.text import code, plain, short, slug
+from omtl.tables import verdict
 from omtl.tables.cells import ALL_TASKS, cell_names_in, each_cell, place_of, places_in, planned
 from omtl.tables.layout import layout_lines, mark_of, subtitle_of, with_texts
 from omtl.tables.notes import command_of_cell, why_of
 from omtl.tables.proofread import suspects
 from omtl.tables.published_results import PublishedRun, with_results
-from omtl.tables.verdict import JUDGED, MATCH_WITHIN, NEAR_WITHIN, OURS, VERDICTS
 from omtl.util.screen import plural
 
-ALL_VERDICTS = (*VERDICTS, OURS)
-
-MEANING = dict(
-    zip(
-        ALL_VERDICTS,
-        (
-            f"within {100 * MATCH_WITHIN:g}% of the published number",
-            f"within {100 * NEAR_WITHIN:g}% of the published number",
-            f"more than {100 * NEAR_WITHIN:g}% away; the reason is below the table",
-            "stand-in data: only claims are judged",
-            "timings from different hardware: only ratios are judged",
-            "not run; the reason is below the table",
-            "an extra baseline of ours that the paper does not have",
-        ),
-        strict=True,
-    )
-)
-"""The meaning of each verdict."""
-
-REACHES = {12: (-10, -5, 0, 5, 10), 60: (-50, -25, 0, 25, 50)}
-"""The ends of the strip of differences in per cent, each with its marks."""
+MEANING = {
+    verdict.MATCH: f"within {verdict.MATCH_WITHIN:.0%} of the published number",
+    verdict.NEAR: f"within {verdict.NEAR_WITHIN:.0%} of the published number",
+    verdict.OFF: f"more than {verdict.NEAR_WITHIN:.0%} away; the reason is below the table",
+    verdict.SUBSTITUTE: "stand-in data: only claims are judged",
+    verdict.TIMING: "timings from different hardware: only ratios are judged",
+    verdict.MISSING: "not run; the reason is below the table",
+    verdict.OURS: "an extra baseline of ours that the paper does not have",
+}
+"""The verdicts, in the order in which pages show them, with their meaning."""
 
 OPENED = (
     *("place", "metric", "verdict", "selection", "shown_ours", "printed", "command"),
@@ -98,17 +87,19 @@ def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str
 
     `counts` are the verdicts of its cells, `published` without those of our own baselines, and
     `by_row` those of each row; `opened` is what each cell opens, and `atlas` has a row per cell
-    that was compared with a published number, on a scale other than 0.
+    that was compared with a published number, on a scale other than 0. The strip of differences has
+    `ticks`, in per cent, and a `reach` to either side.
     """
     cells = cells_of(run, of)
-    compared = cells[cells["verdict"].isin(JUDGED) & np.isfinite(cells["share"].astype(float))]
-    by_row = cells.groupby("algorithm")["verdict"]
+    compared = cells[
+        cells["verdict"].isin(verdict.JUDGED) & np.isfinite(cells["share"].astype(float))
+    ]
+    shares, by_row = 100 * compared["share"], cells.groupby("algorithm")["verdict"]
     _, _, notes = run.text("md").partition("## Notes")
     by_rule = f" --selection {run.selection}" if run.selection else ""
     listed = [code(line[2:]) for line in notes.splitlines() if line.startswith("- ")]
     if gone := {*places_in(run.rows)} - {*places_in(cells)}:
         listed.append(code(f"{plural(len(gone), 'row')} of the CSV: cells the table no longer has"))
-    answers = run.meta.get("reading", {}).get("answers", {})
     return {
         "name": run.name,
         "subtitle": subtitle_of(cells),
@@ -116,18 +107,17 @@ def _view(run: PublishedRun, of: TableDescription, sources: Sources) -> dict[str
         "lines": layout_lines(cells, of),
         "notes": listed,
         "counts": Counter(cells["verdict"]),
-        "published": Counter(cells["verdict"][cells["kind"] != OURS]),
+        "published": Counter(cells["verdict"][cells["kind"] != verdict.OURS]),
         "by_row": {str(label): Counter(verdicts) for label, verdicts in by_row},
         "opened": _opened(run, cells, of, sources),
         "atlas": [
             {"paper": of.paper, "view": run.name, **_difference(cell)}
             for cell in each_cell(compared)
         ],
-        "strip": _strip(compared),
+        "ticks": list(zip(compared["verdict"], compared["place"], shares, strict=True)),
+        "reach": 12 if shares.abs().max() <= 12 else 60,
         "command": f"omtl table {run.table} --reading {run.reading}{by_rule}",
-        "answers": [
-            (asked.replace("_", " "), code(f"`{answer}`")) for asked, answer in answers.items()
-        ],
+        "answers": run.meta.get("reading", {}).get("answers", {}),
         "about": [*_circumstances(run.meta | run.machine)],
     }
 
@@ -141,14 +131,6 @@ def _circumstances(meta: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "packages", ", ".join(" ".join(each) for each in host["packages"].items())
     elif "cpu" in meta:
         yield "machine", meta["cpu"]
-
-
-def _strip(cells: pd.DataFrame) -> dict[str, Any]:
-    """Return the differences of compared cells in per cent, and how far the strip reaches."""
-    shares = 100 * cells["share"]
-    reach = next((reach for reach in REACHES if shares.abs().max() <= reach), max(REACHES))
-    ticks = list(zip(cells["verdict"], cells["place"], shares, strict=True))
-    return {"ticks": ticks, "reach": reach, "marks": REACHES[reach], "band": 100 * NEAR_WITHIN}
 
 
 def _opened(

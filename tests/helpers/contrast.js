@@ -19,7 +19,7 @@ const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walker.nextNode()) {
   const element = walker.currentNode.parentElement;
   if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
-  if (element.closest("svg, script, .skip, .top")) continue;
+  if (element.closest("svg, script, .top")) continue;
   const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   if (ratio < 4.5) low.push(`${element.className} ${walker.currentNode.textContent} ${ratio}`);
