@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -15,7 +16,14 @@ import pandas as pd
 from omtl import datasets
 from omtl.api.source import written_class
 from omtl.datasets import DataSet
-from omtl.experiment.composition import ComposedRun, composed, note_on_networks, overrides_in
+from omtl.experiment.composition import (
+    ComposedRun,
+    as_typed,
+    as_written,
+    composed,
+    note_on_networks,
+    overrides_in,
+)
 from omtl.experiment.config import options
 from omtl.experiment.specs import FOREIGN, TARGET, AlgorithmSpec, DataSetSpec
 from omtl.util import user_folder
@@ -31,8 +39,11 @@ SEVERAL = {
 }
 """What one run plays one of, and who takes several."""
 
-ONLINE = ("partial_fit", "learn_one")
-"""Methods of another package's classifiers, of which a learner has one."""
+ONLINE = (("partial_fit", "predict"), ("learn_one", "predict_one"))
+"""Methods of another package's classifiers, of which a learner has two."""
+
+NAMED: Mapping[str, Mapping[str, Any]] = {"get_params": {"deep": False}, "_get_params": {}}
+"""The methods of scikit-learn and river that return an instance's hyper-parameters."""
 
 
 def told_apart(
@@ -111,7 +122,7 @@ def composed_run(
         if isinstance(value, str | int | float | list | np.number):
             words.append(f"{name}={value}")
         elif name == "algorithm":
-            objects[name] = algorithm_of(value)
+            objects[name] = algorithm_of(value, grid or ())
         elif name == "dataset":
             objects[name] = spec_of(value)
         else:
@@ -130,8 +141,11 @@ def composed_run(
     run = replace(run, dataset=run.dataset.patched(changed))
     if grid is None:
         return run
-    if not isinstance(grid, Mapping):
+    if not isinstance(grid, Mapping) or not all(isinstance(name, str) for name in grid):
         raise UserError(f"grid={grid!r} must map hyper-parameters to lists of values")
+    set_too = {as_typed(found): as_written(found) for found in overrides_in(words)}
+    if twice := [name for name in grid if f"algorithm.{name}" in set_too]:
+        raise UserError(f"{set_too[f'algorithm.{twice[0]}']} is in the grid too; leave one out")
     values = {
         name: list(one) if isinstance(one, Iterable) and not isinstance(one, str) else one
         for name, one in grid.items()
@@ -182,7 +196,7 @@ def patch_of(spec: AlgorithmSpec | DataSetSpec) -> dict[str, Any] | None:
     return {f"dataset.*.{key}": one for key, one in found.items() if one != known.get(key)}
 
 
-def algorithm_of(given: Any) -> AlgorithmSpec:
+def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
     """Return the specification of an algorithm.
 
     Parameters
@@ -191,6 +205,8 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
         The name of a config; a learner, an estimator of `omtl.sklearn` or an online classifier of
         scikit-learn or river. An instance has its own hyper-parameters, a class those of the
         package's config for it, if there is one, and otherwise its defaults.
+    searched : collection of str
+        The hyper-parameters that are chosen from a grid, which are not in its name.
 
     Raises
     ------
@@ -202,21 +218,29 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
     kind: Any = given if inspect.isclass(given) else type(given)
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values
+    if any(hasattr(kind, method) for method in NAMED) and not inspect.isclass(given):
+        changed = changed_in(given)
+    shown = {name: value for name, value in changed.items() if name not in searched}
     if kind.__module__ == "omtl.sklearn":
-        usual = hyper_parameters_of(kind())
-        changed = {name: value for name, value in values.items() if value != usual[name]}
         kind = kind.rules
+        if unread := [name for name in changed if name not in kind._fields]:
+            source = "network=NAME" if unread[0] == "network" else "the data, protocol and seed"
+            raise UserError(
+                f"{kind.__name__}: {unread[0]} is for examples that are fed by hand; an experiment "
+                f"takes it from {source}, so leave it out"
+            )
         values = {name: value for name, value in values.items() if name in kind._fields}
-    elif any(hasattr(kind, method) for method in ONLINE):
-        target = f"{kind.__module__}.{kind.__name__}"
-        label, values = named(kind.__name__, values), {TARGET: target, **values}
+    elif kind.__module__.startswith(("omtl.sklearn.", "omtl.river")):
+        raise UserError(f"{kind.__name__} wraps a learner; give the learner, which gets the tasks")
+    elif any(all(hasattr(kind, method) for method in methods) for methods in ONLINE):
+        label, values = named(kind.__name__, shown), {TARGET: path_of(kind), **changed}
         return AlgorithmSpec(
             name=label, label=label, learner=FOREIGN, networked=False, fixed=values, grid={}
         )
     elif not all(hasattr(kind, method) for method in ("score", "update")):
         raise UserError(
-            f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit, "
-            "nor learn_one; see docs/own_learner.md"
+            f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit "
+            "and predict, nor learn_one and predict_one; see docs/own_learner.md"
         )
     has_file = module_file(kind.__module__) is not None
     path = f"{kind.__module__}.{kind.__name__}" if has_file else written_class(kind)
@@ -225,7 +249,7 @@ def algorithm_of(given: Any) -> AlgorithmSpec:
     known = min(configs, key=lambda spec: len(spec.name), default=None)
     if known is not None and inspect.isclass(given):
         return known
-    label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, changed)
+    label = kind.__name__ if inspect.isclass(given) else named(kind.__name__, shown)
     return AlgorithmSpec(
         name=label,
         label=label,
@@ -243,20 +267,55 @@ def named(name: str, values: Mapping[str, Any]) -> str:
 
 
 def hyper_parameters_of(given: Any) -> dict[str, Any]:
-    """Return the hyper-parameters of an instance."""
-    if hasattr(given, "get_params"):  # scikit-learn; the defaults are its own affair
-        defaults = type(given)().get_params(deep=False)
-        values: dict[str, Any] = given.get_params(deep=False)
-        if type(given).__module__ != "omtl.sklearn":
-            values = {key: one for key, one in values.items() if one != defaults[key]}
-        return values
-    if hasattr(given, "_get_params"):  # river
-        return dict(given._get_params())
+    """Return the hyper-parameters of an instance, as configs have them."""
+    for method, how in NAMED.items():
+        if hasattr(given, method):
+            return {name: as_config(one) for name, one in getattr(given, method)(**how).items()}
     if is_dataclass(given):
-        return {each.name: getattr(given, each.name) for each in fields(given)}
-    return (
-        dict(given._asdict()) if hasattr(given, "_asdict") else dict(getattr(given, "__dict__", {}))
+        values = {each.name: getattr(given, each.name) for each in fields(given)}
+    else:
+        values = given._asdict() if hasattr(given, "_asdict") else getattr(given, "__dict__", {})
+    arrays = (np.generic, np.ndarray)
+    return {k: one.tolist() if isinstance(one, arrays) else one for k, one in values.items()}
+
+
+def changed_in(given: Any) -> dict[str, Any]:
+    """Return those hyper-parameters of another package's instance that are no defaults."""
+    values, usual = hyper_parameters_of(given), dict[str, Any]()
+    with suppress(TypeError):  # it cannot be made without some
+        usual = hyper_parameters_of(type(given)())
+    return {name: one for name, one in values.items() if name not in usual or one != usual[name]}
+
+
+def as_config(value: Any) -> Any:
+    """Return a value of another package's instance as configs have it: an object by its class.
+
+    Raises
+    ------
+    UserError
+        If a config cannot have it.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple) and len(value) == 2 and inspect.isclass(value[0]):  # river's form
+        return {TARGET: path_of(value[0]), **{k: as_config(one) for k, one in value[1].items()}}
+    if isinstance(value, list | tuple):
+        return [as_config(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: as_config(one) for key, one in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if any(hasattr(value, method) for method in NAMED) and not inspect.isclass(value):
+        return {TARGET: path_of(type(value)), **changed_in(value)}
+    raise UserError(
+        f"{value!r} cannot be written into a config; give a learner of your own, or a config with "
+        f"{TARGET} (docs/foreign.md)"
     )
+
+
+def path_of(kind: type) -> str:
+    """Return the dotted path of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def data_sets_of(given: Any) -> list[str | DataSetSpec]:

@@ -42,9 +42,9 @@ from omtl.experiment.specs import (
     ProtocolSpec,
     SelectionSpec,
     Spec,
-    known_settings,
 )
 from omtl.experiment.unit import Experiment
+from omtl.experiment.unread import refuse_changed, refuse_selection, refuse_settings
 from omtl.util.errors import UserError, as_known, choose
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import providers
@@ -322,10 +322,10 @@ class ComposedRun:
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a setting that the protocol does not read."""
-        protocol = self.protocol
-        known = sorted(known_settings(protocol.module))
-        check_names(f"protocol {protocol.name}", ("setting", protocol.settings, known))
+        """Refuse what would not be read, or would be taken for another value."""
+        refuse_settings(self.protocol)
+        refuse_selection(self.selection)
+        refuse_changed(self.algorithm)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:
@@ -379,6 +379,11 @@ def composed(overrides: Sequence[str]) -> ComposedRun:
         If an override is wrong or is a sweep.
     """
     found, run = parsed(spelt_out(overrides))
+    if of_hydra := [one for one in found if one.key_or_group.startswith("hydra")]:
+        raise UserError(
+            f"{as_written(of_hydra[0])} is for the command omtl run, which Hydra starts; leave it "
+            "out"
+        )
     sweep = next((override for override in found if override.is_sweep_override()), None)
     if sweep is not None:
         raise UserError(
