@@ -41,7 +41,7 @@ def claims_content(sources: Sources) -> list[Row]:
     `tests` of its comparisons; an empty outcome is "not run".
     """
     quotes = {
-        (paper, one.id): plain(one.quote) for paper in sources.papers for one in claims_of(paper)
+        (paper, one.id): plain(one.quote) for paper in sources.readmes for one in claims_of(paper)
     }
     ledger: list[Row] = [*rows_in(sources.results / "claims.csv")]
     tests, nothing = rows_of_claims(sources.results / "statistics"), pd.DataFrame()

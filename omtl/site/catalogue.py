@@ -55,7 +55,7 @@ def _learner(
     uses = list(_uses(path, sources, tables))
     labels = list(dict.fromkeys([*(spec.label for spec in specs), *(use["row"] for use in uses)]))
     of_papers = {sources.tables[use["table"]].paper for use in uses}
-    of_papers |= {p for p in sources.papers if re.search(rf"\b{p.upper()}\b", parts[""])}
+    of_papers |= {p for p in sources.readmes if re.search(rf"\b{p.upper()}\b", parts[""])}
     return {
         "id": name.lower(),
         "name": name,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.experiment.config import option_file, options, paper_file, paper_files
+from omtl.experiment.config import option_file, options, paper_files
 from omtl.experiment.descriptions import FigureDescription, TableDescription, describe, descriptions
 from omtl.experiment.readings import Question, questions
 from omtl.experiment.specs import AlgorithmSpec, DataSetSpec
@@ -32,11 +32,6 @@ class Sources:
     """
 
     results: Path
-
-    @cached_property
-    def papers(self) -> list[str]:
-        """The papers, by their short names."""
-        return [path.parent.name for path in paper_files("README.md")]
 
     @cached_property
     def tables(self) -> dict[str, TableDescription]:
@@ -69,12 +64,12 @@ class Sources:
     def questions(self) -> dict[str, Mapping[str, Question]]:
         """The open questions, by paper."""
         asked = {path.parent.name for path in paper_files("readings.yaml")}
-        return {paper: questions(paper) if paper in asked else {} for paper in self.papers}
+        return {paper: questions(paper) if paper in asked else {} for paper in self.readmes}
 
     @cached_property
     def readmes(self) -> dict[str, str]:
-        """The papers' own pages, as Markdown."""
-        return {paper: text_of(paper_file(paper, "README.md")) for paper in self.papers}
+        """The papers' own pages, as Markdown, by the papers' short names."""
+        return {path.parent.name: text_of(path) for path in paper_files("README.md")}
 
     @cached_property
     def algorithms(self) -> dict[str, AlgorithmSpec]:

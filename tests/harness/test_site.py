@@ -78,7 +78,7 @@ def test_has_a_page_for_everything(taken_apart: dict[str, Page]) -> None:
     wanted |= {f"table-{name}" for name in descriptions("table")}
     drawn = [n for n in descriptions("figure") if (RESULTS / f"figures/{n}.csv").exists()]
     wanted |= {f"figure-{name}" for name in drawn}
-    wanted |= {f"paper-{name}" for name in Sources(RESULTS).papers}
+    wanted |= {f"paper-{name}" for name in Sources(RESULTS).readmes}
     wanted |= {"index", "atlas", "gallery", "claims", "proofread", "theory", "readings", "board"}
     wanted |= {"learners", "data", "evidence"}
     assert {f"{page}.html" for page in wanted} <= set(taken_apart)
