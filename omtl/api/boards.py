@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omtl.evidence.board import BoardPlan
 from omtl.experiment.config import known_option, options
@@ -51,9 +51,10 @@ def planned_board(
     )
 
 
-def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+def _several(given: Any) -> tuple[str, ...]:
     """Return the names that are given, of which one may be alone."""
-    return (given,) if isinstance(given, str) else tuple(given)
+    is_one = isinstance(given, str) or not isinstance(given, Iterable)
+    return (given,) if is_one else tuple(given)
 
 
 def board(
@@ -100,8 +101,9 @@ def board(
     >>> omtl.board(["pa", "coml", "arow"], published=True).ranking["algorithm"].tolist()
     ['arow', 'coml', 'pa']
     """
-    if published and repeats is not None:
-        raise UserError("published numbers have the repeats of their board; leave repeats out")
+    if published and (repeats is not None or how):
+        ignored = "repeats" if repeats is not None else next(iter(how))
+        raise UserError(f"published numbers are as they were made; leave {ignored} out")
     if published:  # whose learners may be submitted, and of no config here
         plan = planned_board(repeats=repeats, seed=seed, board=board)
         return from_results(replace(plan, learners=_several(learners), data=_several(data)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from omtl.api.given import algorithm_of
+from omtl.api.given import algorithm_of, is_written_as_rules
 from omtl.experiment.discover_learners import installed_root, learners_in
 from omtl.experiment.playing import new_learner
 from omtl.reference.conformance import FAIL, look_at
@@ -68,7 +68,7 @@ def findings_of(learner: Any) -> Iterator[dict[str, Any]]:
         if installed_root(file) is None:
             user_folder.use_folder(file.absolute().parents[1 if file.suffix == ".yaml" else 0])
         named = list(learners_in(file))
-    elif isinstance(learner, str | type) or type(learner).__module__ == "omtl.sklearn":
+    elif isinstance(learner, str | type) or not is_written_as_rules(learner):
         user_folder.find()
         spec = algorithm_of(learner)
         named = [(spec.label, new_learner(spec, spec.points[0]))]

@@ -237,7 +237,7 @@ def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
         return AlgorithmSpec(
             name=label, label=label, learner=FOREIGN, networked=False, fixed=values, grid={}
         )
-    elif not all(hasattr(kind, method) for method in ("score", "update")):
+    elif not is_written_as_rules(kind):
         raise UserError(
             f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit "
             "and predict, nor learn_one and predict_one; see docs/own_learner.md"
@@ -259,6 +259,11 @@ def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
         fixed=values,
         grid={},
     )
+
+
+def is_written_as_rules(learner: Any) -> bool:
+    """Whether a class or an instance has the methods that every learner of rounds has."""
+    return hasattr(learner, "score") and hasattr(learner, "update")
 
 
 def named(name: str, values: Mapping[str, Any]) -> str:

@@ -57,6 +57,7 @@ from omtl.tables.scoring import (
     units_of,
 )
 from omtl.tables.verdict import JUDGED, MATCH, MISSING, NEAR, NEAR_WITHIN, OFF, OURS, VALUE
+from omtl.util.errors import UserError
 from omtl.util.host import peak_mib
 from omtl.util.paths import RESULTS
 from omtl.util.screen import plural, say, width
@@ -329,6 +330,8 @@ def table(name: str, *, cell: str | None = None, **given: Unpack[RequestOptions]
     [[12.66, 12.7972, 'match']]
     """
     request = request_for(**given)
+    if cell is not None and not isinstance(cell, str):
+        raise UserError(f"cell={cell!r} must be the name of one cell, or None for all")
     return played_table(known_table(name), request, cell)
 
 

@@ -88,7 +88,7 @@ def run(**given: Any) -> bool:
         return not sound
     chosen = {name: given[name] for name in ("data", "repeats", "board")}
     chosen["seed"] = asked.seed or 0
-    how = {name: given[name] for name in PLAYED[:3]}
+    how = {} if asked.from_results else {name: given[name] for name in PLAYED[:3]}
     if asked.submit is not None:
         plan = planned_board([asked.submit], **chosen)
         tell_written([submit(plan, parallel_for(**how), asked.to)])

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from threading import RLock
 from typing import Annotated, Any
 
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException, OverrideParseException
@@ -243,6 +245,10 @@ def store_readings(overrides: Sequence[Override]) -> None:
             store.store(group=place, name=option, node=node)
 
 
+_COMPOSING = RLock()
+"""One thread composes at a time: Hydra's state and the configs of readings are the process's."""
+
+
 def parsed(overrides: Sequence[str]) -> tuple[list[Override], ComposedRun]:
     """Return overrides as Hydra parses them, and the run that they make; of a sweep, the first.
 
@@ -260,9 +266,10 @@ def parsed(overrides: Sequence[str]) -> tuple[list[Override], ComposedRun]:
     for override in found:
         if override.is_delete():
             choose("value of a run", override.key_or_group.partition(".")[0], known)
-    store_readings(found)
     words = [word for override in found for word in each_swept(override)[:1]]
-    return found, ComposedRun.of(_composed(words))
+    with _COMPOSING:
+        store_readings(found)
+        return found, ComposedRun.of(_composed(words))
 
 
 def note_on_networks(
@@ -393,6 +400,10 @@ def composed(overrides: Sequence[str]) -> ComposedRun:
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:
-    """Return Hydra's composition, with errors reported as ours."""
-    with in_one_sentence(), initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
-        return compose("config", overrides=list(overrides))
+    """Return Hydra's composition, with errors reported as ours, also in a program of Hydra's."""
+    outer, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None
+    try:
+        with in_one_sentence(), initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+            return compose("config", overrides=list(overrides))
+    finally:
+        GlobalHydra.instance().hydra = outer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from hydra import initialize
 from miniature import SMALL_RUN
 from omegaconf import OmegaConf
 
@@ -28,6 +30,16 @@ from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Experiment
 from omtl.reproduction.record import line
 from omtl.util.errors import UserError
+
+
+def test_threads_and_programs_of_hydra_compose() -> None:
+    """Each gets the answers of its own reading, also where Hydra runs the program that asks."""
+    readings = ["dom/as_published", "as_written", "dom/as_read"] * 4
+    words = [["dataset=random_walk", f"reading={reading}"] for reading in readings]
+    alone = [*map(composed, words)]
+    with initialize(version_base="1.3", config_path=None), ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(composed, words)] == alone
+
 
 TYPED = {
     "network.weights": "uniform",
