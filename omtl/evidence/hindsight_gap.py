@@ -245,17 +245,16 @@ def sentence(row: Mapping[Any, str]) -> str:
         low, high = row[f"{kind}low"], row[f"{kind}high"]
         interval = f"[{low}, {high}]" if low else f"(no interval: {row['n_repeats']} repeats)"
         ends.append(
-            f"{row[f'{kind}own']} {row[f'{kind}margin']} {interval} better than "
+            f"{row[f'{kind}own']} has a margin of {row[f'{kind}margin']} {interval} over "
             f"{row[f'{kind}alternative']} by {row[f'{kind}selection']}"
         )
     if row["selection"] == row["no_hindsight_selection"]:
         ends = [f"{ends[0]}, which has no hindsight"]
     task = "" if row["task"] == "all" else f" {row['task']}"
     place = f"{row['table']}, {row['reading']}, {row['dataset']}{task}"
-    compared = "{printed_own} {printed_margin} better than {printed_alternative}".format(**row)
-    printed = f"{compared} in print"
+    printed = "{printed_own} has a margin of {printed_margin} over {printed_alternative} in print"
     fixed = f" ({row['fixed_by_reading']} is hindsight too)" if row["fixed_by_reading"] else ""
-    return f"{place}: {'; '.join([printed, *ends])}{fixed}"
+    return f"{place}: {'; '.join([printed.format(**row), *ends])}{fixed}"
 
 
 def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list[str], list[Path]]:

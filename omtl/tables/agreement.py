@@ -23,7 +23,7 @@ from omtl.measures.correction import holm
 from omtl.measures.metrics import METRICS
 from omtl.tables.cells import ALL_TASKS, as_text, description_of, each_cell, first_cell
 from omtl.tables.placebo_test import PLACEBOS, gaps, recorded_placebos
-from omtl.tables.verdict import JUDGED, NEAR_WITHIN
+from omtl.tables.verdict import JUDGED, NEAR_WITHIN, shares_of_scale
 from omtl.util.seeds import generator
 
 OF_A_RUN = ["table", "reading", "selection"]
@@ -148,8 +148,8 @@ def _ceiling(judged: pd.DataFrame, asked: Any) -> np.ndarray:
         taken = rng.integers(0, int(n_repeats), (PLACEBOS, size))  # type: ignore[call-overload]
         for cell in cells:
             printed = cell.values[taken].mean(axis=1)
-            share = (cell.ours_mean - printed) / METRICS[cell.metric].scale(printed)
-            counts += np.abs(share) <= NEAR_WITHIN
+            scale = METRICS[cell.metric].scale(printed)
+            counts += np.abs(shares_of_scale(cell.ours_mean - printed, scale)) <= NEAR_WITHIN
     return counts
 
 

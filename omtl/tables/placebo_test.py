@@ -22,7 +22,7 @@ import pandas as pd
 from omtl.experiment.descriptions import describe, published
 from omtl.experiment.readings import SEARCHED, questions
 from omtl.measures.metrics import METRICS, Scale
-from omtl.tables.verdict import NEAR_WITHIN
+from omtl.tables.verdict import NEAR_WITHIN, shares_of_scale
 from omtl.util.errors import UserError
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import read_csv, rows_in, write_csv
@@ -123,7 +123,7 @@ def _sizes(targets: np.ndarray, scales: list[Scale]) -> np.ndarray:
 
 def gaps(ours: np.ndarray, targets: np.ndarray, scales: list[Scale]) -> np.ndarray:
     """Return each cell's distance as a share of its scale; NaN without a target."""
-    gaps = np.abs(ours - targets) / _sizes(targets, scales)
+    gaps = np.abs(shares_of_scale(ours - targets, _sizes(targets, scales)))
     return np.where(np.isnan(targets), np.nan, np.where(np.isnan(gaps), FARTHEST, gaps))
 
 

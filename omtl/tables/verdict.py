@@ -82,7 +82,7 @@ def judged(cells: pd.DataFrame) -> pd.DataFrame:
         With ``ours_mean`` and ``ours_std`` over ``n_repeats`` repeats, which are of ``n_draws``
         draws of the data; the difference from print and the verdict (`differences`); our deviation
         over shuffles of one draw, ``shuffle_std``, and its test (`spread_tests`). What does not
-        exist is NaN.
+        exist is NaN. A cell that diverged has no number, so it is `off`, whatever its mean.
     """
     drawn = np.array([one.drawn for one in cells["experiment"]], dtype=bool)
     count = cells["values"].map(len)
@@ -94,7 +94,10 @@ def judged(cells: pd.DataFrame) -> pd.DataFrame:
         shuffle_std=cells["shuffles"].map(std_of),
     )
     spreads = spread_tests(cells, cells["shuffle_std"], cells["shuffles"].map(len))
-    return cells.assign(**differences(cells, drawn), **spreads)
+    found = differences(cells, drawn)
+    is_lost = (cells["diverged"] > 0) & found["verdict"].isin(JUDGED)
+    found["verdict"] = found["verdict"].mask(is_lost, OFF)
+    return cells.assign(**found, **spreads)
 
 
 def printed_deviation(cells: pd.DataFrame) -> pd.Series:

@@ -123,18 +123,22 @@ def test_missing_data(store: Store) -> None:
     assert planned.panels[1].missing == ("DOM-I, DOM-II: 0 of 1 repeats are stored",)
 
 
-@pytest.mark.parametrize("kind", ["learning_curves", "lifelong_error"])
-def test_a_play_that_diverged_is_wrong_throughout(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "worst"),
+    [("learning_curves", 100.0), ("lifelong_error", 100.0), ("precision_at_k", 0.0)],
+)
+def test_a_play_that_diverged_is_wrong_throughout(kind: str, worst: float) -> None:
     """As in the tables."""
     experiment = small("pm").only([0])
     arrays = {"seen": np.array([10, 15, 20]), "examples": np.array([10, 10])}
     arrays |= {"checkpoint_mistakes": np.array([[5, 7, 9]]), "diverged": np.array([3])}
     arrays |= {"mistakes": np.array([[5, 4]])}
+    arrays |= dict.fromkeys(("precision", "average_precision"), np.array([[1.0, 0.5]]))
     about = {"units": [experiment.unit(0, 0)], "results": [Result(arrays, {})], "rule": a_rule()}
     played = axes.PlayedLine(a_panel(kind=kind), a_line(algorithm="pm"), experiment, **about)
-    [part] = panels.axes_of([played])
+    part, *_ = panels.axes_of([played])
     assert isinstance(part, Axes)
-    assert set(part.lines[0].mean) == {100.0}
+    assert set(part.lines[0].mean) == {worst}
 
 
 def test_lambda_is_the_one_that_itol_has_in_the_table(store: Store) -> None:

@@ -206,7 +206,7 @@ def test_the_file_keeps_what_is_not_stored(here: Path, filled: Store, tmp_path: 
     assert all("(no interval: 2 repeats)" in line and "[" not in line for line in written(2))
     told = written()
     assert len(told) == len(READINGS)
-    said = ": DOM-I (Full) 0.0900 better than COML in print; "
+    said = ": DOM-I (Full) has a margin of 0.0900 over COML in print; "
     assert all("dom-table1" in line and said in line and "by prefix" in line for line in told)
     rows = read_csv(path)
     assert tuple(rows.columns) == hindsight_gap.COLUMNS

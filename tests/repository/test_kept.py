@@ -33,6 +33,7 @@ from omtl.tables.published_results import (
     with_results,
 )
 from omtl.tables.request import Request
+from omtl.tables.verdict import OFF, OURS
 from omtl.util.paths import RESULTS
 from omtl.util.result_files import rows_in
 
@@ -72,12 +73,14 @@ def test_a_table_in_blocks_has_one_for_each_data_set() -> None:
 
 
 def test_divergence_in_published_repeats_is_counted() -> None:
-    """A cell without a mean has the worst error in the repeats in which it diverged."""
+    """A cell without a mean has the worst error in the repeats in which it diverged, and is off."""
     run = runs_of(RESULTS, "dom-table1")[0]
     lost = replace(run, rows=run.rows.assign(ours_mean=""))
-    vars(lost)["repeats"] = run.repeats.assign(values="100.0 12.0 100.0")
+    vars(lost)["repeats"] = run.repeats.assign(values=f"100.0{' 0.0' * 7}")  # 12.5, near PM's
     assert with_results(planned(run.table, run.request), run)["diverged"].eq(0).all()
-    assert with_results(planned(run.table, run.request), lost)["diverged"].eq(2).all()
+    found = with_results(planned(run.table, run.request), lost)
+    assert found["diverged"].eq(1).all()
+    assert {*found["verdict"]} == {OFF, OURS}
 
 
 def test_explain_begins_with_the_verdict_and_why(store: Store) -> None:

@@ -1,6 +1,7 @@
 """Precision and mean average precision of rankings (`omtl.measures.ranking`), one line per method.
 
-In each repeat they are those of the point of the grid that the rule chose, on the test part.
+In each repeat they are those of the point of the grid that the rule chose, on the test part; 0 if
+it diverged, as in the tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def precision_at_k(played: Sequence[PlayedLine]) -> list[Axes]:
 
     def line(one: PlayedLine, name: str) -> Curve:
         ranks = 1 + np.arange(one.results[0].arrays[name].shape[1])
-        return one.drawn(ranks, lambda result, point: result.arrays[name][point])
+        return one.drawn(ranks, lambda result, point: result.arrays[name][point], worst=0.0)
 
     parts = []
     for title, name in MEASURES.items():
@@ -59,7 +60,9 @@ def query_ratio(played: Sequence[PlayedLine]) -> list[Axes]:
             if not reached.any():
                 raise UserError(f"query_ratio: {one.label} reaches no ratio; name others")
             return line_of(one.label, ratios[reached], values[:, reached])
-        return one.drawn(ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]))
+        return one.drawn(
+            ratios, lambda r, p: np.full(ratios.size, r.arrays[name][p, rank - 1]), worst=0.0
+        )
 
     parts = []
     for title, name in MEASURES.items():
