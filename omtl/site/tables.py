@@ -148,7 +148,7 @@ def _opened(
             "suspect": "; ".join(one["says"] for one in odd if place_of(one) == place),
             "ours_mean": short(cell.ours_mean),
             "ours_std": short(cell.ours_std),
-            "repeats": [short(value) for value in cell.values if np.isfinite(value)],
+            "repeats": [*map(short, cell.values[np.isfinite(cell.values)])],
             "curve": curves.get((cell.dataset, cell.algorithm)) if cell.n_repeats else None,
             "parameters": [
                 (name, shown_value(cell.params[name]), [*map(shown_value, grid.get(name, ()))])

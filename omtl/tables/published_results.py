@@ -144,7 +144,7 @@ def write_table(
     meta : mapping, optional
         What determined the table when it was run; by default what the cells say.
     """
-    reading = first_cell(cells).reading
+    reading, stem = first_cell(cells).reading, stem_of(cells)
     of_all = {
         "csv": as_rows(cells),
         "trends.csv": trend_rows(cells),
@@ -157,12 +157,12 @@ def write_table(
         "repeats.csv": as_csv(raw_repeats(cells)),
         "meta.json": as_json(meta or describe_cells(cells, config), 3) + "\n",
     }
-    shared = {folder / f"{stem_of(cells)}.{form}": rows for form, rows in of_all.items()}
+    shared = {folder / f"{stem}.{form}": rows for form, rows in of_all.items()}
     for path, rows in shared.items():
         write_rows(path, rows, reading)
-    stem = by_reading(stem_of(cells), reading)
-    own = write_all(folder, {f"{stem}.{form}": text for form, text in of_this.items()})
-    return [*shared, *own]
+    own = by_reading(stem, reading)
+    written = write_all(folder, {f"{own}.{form}": text for form, text in of_this.items()})
+    return [*shared, *written]
 
 
 MACHINE = "machine.json"

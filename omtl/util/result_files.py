@@ -35,8 +35,10 @@ def as_csv(rows: pd.DataFrame, digits: int | None = None) -> str:
     """
     form = None if digits is None else f"%.{digits}g"
     rows = rows.copy()
-    for name in rows.select_dtypes(exclude="number"):
-        rows[name] = rows[name].map(_no_formula)
+    for name, column in rows.select_dtypes(exclude="number").items():
+        values = column.tolist()  # quicker than `map`, which also infers types of objects
+        if column.dtype == object or [*map(_no_formula, values)] != values:
+            rows[name] = column.map(_no_formula)
     return rows.to_csv(index=False, lineterminator="\n", float_format=form)
 
 
