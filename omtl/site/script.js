@@ -24,14 +24,11 @@ function load(name) {
 // Colours: as set in the system, light or dark.
 function themes() {
   const choice = document.querySelector(".theme");
-  const set = () => { document.documentElement.dataset.theme = choice.value; };
-  try { choice.value = localStorage.getItem("theme") || ""; } catch { /* a file address may have no storage */ }
-  set();
   choice.hidden = false;
-  choice.addEventListener("change", () => {
-    set();
-    try { localStorage.setItem("theme", choice.value); } catch { /* nor here */ }
-  });
+  try {
+    choice.value = localStorage.getItem("theme") || "";
+    choice.addEventListener("change", () => localStorage.setItem("theme", choice.value));
+  } catch { /* a file address may have no storage */ }
 }
 
 // A command, which has a button that copies it.

@@ -115,6 +115,20 @@ def test_a_cell_opens_and_closes_by_keyboard_and_the_address_follows(visit: Brow
 
 
 @pytest.mark.browser
+def test_a_chosen_verdict_dims_the_others_and_chosen_colours_are_kept(visit: Browser) -> None:
+    browser = visit("table-dom-table1.html")
+    browser.find_element(By.CSS_SELECTOR, "#as-published [value=near]").send_keys(Keys.SPACE)
+    clear = browser.find_elements(By.CSS_SELECTOR, "#as-published .cell:not(.dim)")
+    assert {one.get_attribute("class") for one in clear} == {"cell near"}
+    browser.find_element(By.CSS_SELECTOR, ".theme").send_keys("☾")
+    assert visit("index.html").execute_script(DARKNESS) == "dark"
+    browser.execute_script("localStorage.clear()")
+
+
+DARKNESS = "return getComputedStyle(document.documentElement).colorScheme"
+
+
+@pytest.mark.browser
 def test_the_atlas_is_filtered_and_leads_to_a_cell(visit: Browser) -> None:
     browser = visit("atlas.html?paper=dom&view=as_written")
     wait_for(browser, "#atlas li:not([hidden])")
