@@ -74,11 +74,6 @@ def compares(description: TableDescription) -> bool:
     return bool(description.proposed) and getattr(protocol, "TRACED", True)
 
 
-def tables() -> list[str]:
-    """Return the tables with such a comparison."""
-    return [name for name in descriptions("table") if compares(describe("table", name))]
-
-
 def fixed_by(reading: Reading, column: str) -> list[str]:
     """Return the answers of a reading that leave a hyper-parameter in a column one value."""
     here = reading.for_column(column)
@@ -277,9 +272,10 @@ def write_hindsight_gap(request: Request, results: Path = RESULTS) -> tuple[list
         If nothing is stored.
     """
     path = (results if request.repeats is None else results / "partial") / "hindsight.csv"
+    described = filter(compares, (describe("table", name) for name in descriptions("table")))
     found = [
-        margins(name, Reading.of(describe("table", name).paper, reading), request)
-        for name in tables()
+        margins(of.id, Reading.of(of.paper, reading), request)
+        for of in described
         for reading in READINGS
     ]
     rows = pd.concat(found)

@@ -140,7 +140,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         return few_rows(request.repeats, request.selection)
 
     be_dom_table1(small, N, [tables, hindsight_gap], monkeypatch)
-    monkeypatch.setattr(hindsight_gap, "tables", lambda: ["dom-table1"])
+    monkeypatch.setattr(hindsight_gap, "descriptions", lambda _: ["dom-table1"])
     monkeypatch.setattr("omtl.tables.published_results.RESULTS", tmp_path)
     return tmp_path
 
