@@ -129,9 +129,8 @@ def _floor(judged: pd.DataFrame, asked: Any) -> tuple[float, int]:
         )
         targets, ours = numbers["printed"].to_numpy(), numbers["ours_mean"].to_numpy()
         scales = [METRICS[metric].scale for metric, _ in numbers["printed"].columns.to_list()]
-        for n in range(PLACEBOS):
-            placebo = targets[rng.permutation(len(targets))]
-            counts[n] += (gaps(ours, placebo, scales) <= NEAR_WITHIN).sum()
+        placebos = targets[[rng.permutation(len(targets)) for _ in range(PLACEBOS)]]
+        counts += (gaps(ours, placebos, scales) <= NEAR_WITHIN).sum(axis=(1, 2))
     return float(counts.mean()), len(judged)
 
 
