@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from itertools import zip_longest
+from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -232,12 +234,13 @@ def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
         values = {name: value for name, value in values.items() if name in kind._fields}
     elif kind.__module__.startswith(("omtl.sklearn.", "omtl.river")):
         raise UserError(f"{kind.__name__} wraps a learner; give the learner, which gets the tasks")
-    elif any(all(hasattr(kind, method) for method in methods) for methods in ONLINE):
+    refuse_namesake(kind)
+    if any(all(hasattr(kind, method) for method in methods) for methods in ONLINE):
         label, values = named(kind.__name__, shown), {TARGET: path_of(kind), **changed}
         return AlgorithmSpec(
             name=label, label=label, learner=FOREIGN, networked=False, fixed=values, grid={}
         )
-    elif not is_written_as_rules(kind):
+    if not is_written_as_rules(kind):
         raise UserError(
             f"{kind.__name__} is not a learner: it has neither score and update, nor partial_fit "
             "and predict, nor learn_one and predict_one; see docs/own_learner.md"
@@ -259,6 +262,18 @@ def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
         fixed=values,
         grid={},
     )
+
+
+def refuse_namesake(kind: type) -> None:
+    """Refuse a class whose module is found elsewhere by its name; raise UserError."""
+    found = module_file(kind.__module__)
+    codes = [one.__code__ for one in vars(kind).values() if isinstance(one, FunctionType)]
+    for own in map(Path, {code.co_filename for code in codes}):
+        if found and own.name == found.name and own.is_file() and not own.samefile(found):
+            raise UserError(
+                f"{kind.__name__} is in {own}, and the module {kind.__module__} that would be "
+                f"played is {found}; rename one of them"
+            )
 
 
 def is_written_as_rules(learner: Any) -> bool:
