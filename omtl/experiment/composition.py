@@ -46,7 +46,12 @@ from omtl.experiment.specs import (
     Spec,
 )
 from omtl.experiment.unit import Experiment
-from omtl.experiment.unread import refuse_changed, refuse_selection, refuse_settings
+from omtl.experiment.unread import (
+    refuse_changed,
+    refuse_selection,
+    refuse_settings,
+    refuse_topology,
+)
 from omtl.util.errors import UserError, as_known, choose
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import providers
@@ -332,6 +337,7 @@ class ComposedRun:
         """Refuse what would not be read, or would be taken for another value."""
         refuse_settings(self.protocol)
         refuse_selection(self.selection)
+        refuse_topology(self.network)
         refuse_changed(self.algorithm)
 
     @classmethod

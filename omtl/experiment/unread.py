@@ -14,6 +14,7 @@ from omtl.experiment.schema import check_names
 from omtl.experiment.specs import (
     IN_ROUNDS,
     AlgorithmSpec,
+    NetworkSpec,
     ProtocolSpec,
     SelectionSpec,
     known_settings,
@@ -129,3 +130,12 @@ def _types_in(learner: str) -> dict[str, str]:
 
 def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     return {name for name, value in one.items() if value != other.get(name)}
+
+
+def refuse_topology(network: NetworkSpec) -> None:
+    """Refuse another topology under the name of a network, as results are called; UserError."""
+    if network.topology != NetworkSpec.named(network.name).topology:
+        raise UserError(
+            f"network {network.name} has another topology than {network.topology}; choose a "
+            "network by network=NAME, or give network.edges"
+        )
