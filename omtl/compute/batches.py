@@ -90,6 +90,9 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
         return Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
         return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
+    except MemoryError as fault:
+        how = "use fewer workers (jobs=1), or raise parallel.unit_mib if it is set"
+        return Failure(f"{unit.name}: {describe_fault(fault).rstrip(': ')}; {how}")
     except Exception as fault:  # one failure must not affect other units
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or home_folder(), fault) from fault

@@ -37,8 +37,8 @@ WRONG = {
 """What updates of learners do that is wrong, and what is told of each."""
 
 LIMITED = {
-    "allocates": ("np.ones(2**28)", {"unit_mib": 1200}, "MemoryError"),
-    "starves": ("pass", {"unit_mib": 60}, "MemoryError"),
+    "allocates": ("np.ones(2**28)", {"unit_mib": 1200}, "raise parallel.unit_mib"),
+    "starves": ("pass", {"unit_mib": 60}, "raise parallel.unit_mib"),
     "loops": ("while True: pass", {"unit_seconds": 3}, "not finish within its limit of 3 seconds"),
 }
 """What those do that a limit ends, the limit, and what is told of each."""
