@@ -269,8 +269,14 @@ def parsed(overrides: Sequence[str]) -> tuple[list[Override], ComposedRun]:
         ParallelSpec.named(name)
     known = list(keys_of(ComposedRun).kinds)
     for override in found:
+        group, _, key = override.key_or_group.partition(".")
         if override.is_delete():
-            choose("value of a run", override.key_or_group.partition(".")[0], known)
+            choose("value of a run", group, known)
+        if group in GROUPS and key == "name":
+            raise UserError(
+                f"{as_written(override)} renames what {group}=NAME chooses, and shuffles and "
+                "results go by names; leave it out"
+            )
     words = [word for override in found for word in each_swept(override)[:1]]
     with _COMPOSING:
         store_readings(found)
