@@ -88,13 +88,14 @@ def planned(
     rows = {row.label: row for row in of.rows if not row.group}
     columns = {column.published: column for column in of.columns}
     read = {column: reading.for_column(column) for column in columns}
+    patches = {column: own.patch for column, own in read.items()}
     cells = _places(of, rows, columns)
     selection = request.rule(of)
 
     @cache  # tasks and metrics share their experiment
     def experiment(algorithm: str, network: str, place: str) -> Experiment:
         names = algorithm, columns[place].dataset, of.protocol, network
-        composed = Experiment.compose(*names, columns[place].patch, read[place].patch)
+        composed = Experiment.compose(*names, columns[place].patch, patches[place])
         return composed.with_plays(plays)
 
     @cache
@@ -111,7 +112,7 @@ def planned(
             "tuned_by": experiment(tuned_by, row.network, place) if tuned_by else None,
             "rule": read[place](SelectionSpec.named(row.selection.get(selection, selection))),
             "answers": read[place].answers,
-            "published_spread": read[place].patch.get(f"table.{name}.spread", of.spread),
+            "published_spread": patches[place].get(f"table.{name}.spread", of.spread),
             "search": SearchSpec.named(search) if search else None,
             "too_slow": next(
                 (slow.why for slow in of.too_slow if slow.has(reading.name, place, label)), ""

@@ -294,10 +294,13 @@ class PublishedRun:
         return self.rows.merge(self.repeats[[*PLACE, "values"]], "left", on=PLACE).fillna("")
 
 
-def runs_of(results: Path, table: str) -> list[PublishedRun]:
-    """Return the runs of a table in a folder of results, those with its own rule first."""
+def runs_of(results: Path, table: str, rule: str | None = None) -> list[PublishedRun]:
+    """Return the runs of a table in a folder of results, those with its own rule ("") first.
+
+    With `rule`, only those by that rule.
+    """
     folder, found = results / "reproduced", []
-    for selection in ("", *options("selection")):
+    for selection in ("", *options("selection")) if rule is None else (rule,):
         path = folder / f"{by_rule(table, selection, '')}.csv"
         rows = read_csv(path) if path.exists() else pd.DataFrame(columns=["reading"])
         for reading in ordered(rows["reading"].tolist()):
@@ -321,8 +324,8 @@ def published_run(cells: pd.DataFrame, request: Request) -> PublishedRun | None:
     """
     of, asked = description_of(cells), first_cell(cells)
     other = "" if asked.selection == of.selection else asked.selection
-    for run in runs_of(results_to_read(), of.id):
-        if (run.reading, run.selection) == (asked.reading, other):
+    for run in runs_of(results_to_read(), of.id, other):
+        if run.reading == asked.reading:
             same = (run.meta.get("seed"), run.meta.get("repeats"))
             drawn = any(one["drawn"] for one in run.experiments.values())
             fits = same == (asked.seed, asked.asked_repeats)
