@@ -46,12 +46,7 @@ from omtl.experiment.specs import (
     Spec,
 )
 from omtl.experiment.unit import Experiment
-from omtl.experiment.unread import (
-    refuse_changed,
-    refuse_selection,
-    refuse_settings,
-    refuse_topology,
-)
+from omtl.experiment.unread import refuse_selection, refuse_settings, refuse_topology
 from omtl.util.errors import UserError, as_known, choose
 from omtl.util.paths import CONF, home_folder
 from omtl.util.providers import providers
@@ -340,11 +335,10 @@ class ComposedRun:
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what would not be read, or would be taken for another value."""
+        """Refuse settings that would not be read."""
         refuse_settings(self.protocol)
         refuse_selection(self.selection)
         refuse_topology(self.network)
-        refuse_changed(self.algorithm)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> ComposedRun:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 from omtl.experiment.config import option_files, options
 from omtl.experiment.playing import module_at, new_learner
 from omtl.experiment.specs import AlgorithmSpec
-from omtl.sklearn.parameters import ANY, declared_values
+from omtl.sklearn.parameters import checked, declared_values
 from omtl.util.errors import UserError
 from omtl.util.paths import PACKAGE
 from omtl.util.providers import extensions
 
-STAND_INS = (0.5, 1.0, 2.0)
+STAND_INS = (0.5, 1.0, 2.0, 1, 2, False)
 """Values of a hyper-parameter without a config or a default: its first valid one is taken."""
 
 
@@ -66,10 +67,13 @@ def learners_in(file: Path) -> Iterator[tuple[str, Any]]:
             yield f"{name}({_told(point)}), of no config", new_learner(spec, point)
 
 
-def _stand_in(kind: type, name: str) -> float:
+def _stand_in(kind: type, name: str) -> Any:
     """Return a value for a hyper-parameter that nothing gives one."""
-    _, fits = declared_values(kind.__name__, kind.__doc__).get(name, ANY)
-    return next(filter(fits, STAND_INS), STAND_INS[0])
+    allowed = declared_values(kind.__name__, kind.__doc__)
+    for value in STAND_INS:
+        with suppress(ValueError, NameError):  # of a type that is not known: who makes it says so
+            return checked(name, value, get_type_hints(kind).get(name, float), allowed)
+    return STAND_INS[0]
 
 
 def _of_spec(spec: AlgorithmSpec) -> Iterator[tuple[str, Any]]:

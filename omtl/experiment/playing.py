@@ -12,7 +12,7 @@ from omtl.data.preparation import read_only
 from omtl.experiment.loading import load_prepared
 from omtl.experiment.specs import AlgorithmSpec
 from omtl.experiment.unit import Result, Unit, import_fault
-from omtl.sklearn.parameters import ANY, declared_values
+from omtl.sklearn.parameters import checked, declared_values
 from omtl.util.code import imported
 from omtl.util.errors import UserError
 from omtl.util.host import host
@@ -101,13 +101,13 @@ def new_learner(algorithm: AlgorithmSpec, point: Mapping[str, Any]) -> Any:
             f"algorithm {algorithm.name}: {', '.join(wrong)} is not a hyper-parameter; "
             f"there are {known}"
         )
-    values = declared_values(learner.__name__, learner.__doc__)
-    for key, value in point.items():
-        words, fits = values.get(key, ANY)
-        if isinstance(value, int | float) and not fits(value):
-            raise UserError(f"algorithm {algorithm.name}: {key}={value!r} must be {words}")
+    allowed = declared_values(learner.__name__, learner.__doc__)
     try:
-        return learner(**{name: kinds[name](value) for name, value in point.items()})
+        values = {name: checked(name, value, kinds[name], allowed) for name, value in point.items()}
+    except (TypeError, ValueError) as fault:
+        raise UserError(f"algorithm {algorithm.name}: {fault}") from fault
+    try:
+        return learner(**values)
     except (TypeError, ValueError) as fault:
         raise UserError(f"algorithm {algorithm.name}: {point} does not fit: {fault}") from fault
 

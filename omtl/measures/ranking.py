@@ -23,6 +23,9 @@ from omtl.util.errors import choose
 QUERIES_AT_ONCE = 1024
 """Number of rows of similarities ranked together, which limits the memory."""
 
+LOWEST = np.finfo(np.float64).min
+"""What is not a number is ranked as this: before the query, which is not ranked at all."""
+
 NORMALISERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "relevant": np.minimum,
     "length": lambda k, relevant: k,  # noqa: ARG005
@@ -69,7 +72,7 @@ def quality(
     hits, sums = np.zeros(n_ranks), np.zeros(n_ranks)
     for start in range(0, n, QUERIES_AT_ONCE):
         part = slice(start, min(start + QUERIES_AT_ONCE, n))
-        values = np.array(similarities(part), dtype=np.float64)
+        values = np.nan_to_num(similarities(part), nan=LOWEST, posinf=np.inf, neginf=LOWEST)
         if not with_query:
             values[np.arange(part.stop - part.start), np.arange(part.start, part.stop)] = -np.inf
         ranked = min(n_ranks, n if with_query else n - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from contextlib import suppress
 from numbers import Integral
 from reprlib import repr as in_short
 from typing import Any, NamedTuple
@@ -14,7 +13,6 @@ from sklearn.utils.validation import _check_sample_weight
 
 from omtl.data.networks import mixing_matrix
 from omtl.data.validation import sound_rows
-from omtl.sklearn.parameters import ANY, NUMBERS, Entry
 from omtl.util.errors import UserError
 
 MOST_NAMES = 1 << 20
@@ -281,17 +279,3 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return count_in("random_state", random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def checked(name: str, value: Any, kind: type, entry: Entry) -> Any:
-    """Return a hyper-parameter as its rules' type; raise ValueError if it cannot be one."""
-    words, numbers = NUMBERS[kind]
-    is_number = isinstance(value, numbers)
-    if is_number and kind is not bool:
-        is_number = not isinstance(value, bool) and value == value  # no NaN
-    if is_number:
-        words, fits = entry.values.get(name, ANY)
-        with suppress(OverflowError):  # a whole number beyond all of type float
-            if fits(float(value)):
-                return kind(value)
-    raise ValueError(f"{name}={value!r} must be {words}")

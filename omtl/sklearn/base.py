@@ -26,7 +26,6 @@ from omtl.kernel.loop import Batch, new_feed
 from omtl.kernel.rules import Shape, findings
 from omtl.sklearn.arguments import (
     TaskCodes,
-    checked,
     count_in,
     count_rounds,
     declared_names,
@@ -45,7 +44,7 @@ from omtl.sklearn.arguments import (
     two_classes,
 )
 from omtl.sklearn.model_file import StoredClassifier
-from omtl.sklearn.parameters import ROUNDS, Entry
+from omtl.sklearn.parameters import ROUNDS, Entry, checked
 from omtl.sklearn.stream import ADJACENT, FLOAT, NOT_QUICK, TaskStream, new_state
 
 TAKEN: dict[str, Any] = {
@@ -409,10 +408,10 @@ class MultiTaskClassifier(StoredClassifier):
 
     def _checked_rules(self) -> Any:
         """Return the rules with the current hyper-parameters."""
-        kinds, entry = get_type_hints(self.rules), self.entry
+        kinds, allowed = get_type_hints(self.rules), self.entry.values
         given = {name: getattr(self, name) for name in self.rules._fields}
         try:
-            values = {name: checked(name, one, kinds[name], entry) for name, one in given.items()}
+            values = {n: checked(n, one, kinds[n], allowed) for n, one in given.items()}
         except ValueError as fault:
             raise ValueError(f"{type(self).__name__}: {fault}") from None
         return self.rules(**values)

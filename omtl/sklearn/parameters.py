@@ -21,6 +21,7 @@ import operator
 import re
 from ast import literal_eval
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from math import inf
 from numbers import Integral, Real
@@ -44,6 +45,27 @@ NUMBERS: dict[type, tuple[str, type | UnionType]] = {
     bool: ("True or False", bool | np.bool_),
 }
 """The types of hyper-parameters, in words and as types."""
+
+
+def checked(name: str, value: Any, kind: type, allowed: Mapping[str, Values]) -> Any:
+    """Return a hyper-parameter as its type, which must not change it; raise ValueError otherwise.
+
+    Those with `allowed` values by name must have one of these.
+    """
+    if kind is np.ndarray:
+        return np.array(value)  # np.ndarray(value) would be one of such a shape
+    if kind not in NUMBERS:
+        return kind(value)
+    words, numbers = NUMBERS[kind]
+    is_number = isinstance(value, numbers)
+    if is_number and kind is not bool:
+        is_number = not isinstance(value, bool) and value == value  # no NaN
+    if is_number:
+        words, fits = allowed.get(name, ANY)
+        with suppress(OverflowError):  # a whole number beyond all of type float
+            if fits(float(value)):
+                return kind(value)
+    raise ValueError(f"{name}={value!r} must be {words}")
 
 
 class Extras(NamedTuple):

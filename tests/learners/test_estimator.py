@@ -19,7 +19,7 @@ from omtl.reference.problems import Case
 from omtl.sklearn import PassiveAggressive, progressive_validation
 from omtl.sklearn.base import MultiTaskClassifier
 from omtl.sklearn.classes import ESTIMATORS
-from omtl.sklearn.parameters import declared_entries
+from omtl.sklearn.parameters import checked, declared_entries
 from omtl.sklearn.stream import BLOCK, arrays_of
 
 
@@ -197,3 +197,8 @@ def test_vectors_that_are_not_contiguous_are_read_as_they_are() -> None:
             assert model.decision_one(form) == plain.decision_one(x)
         assert model.learn_one([every_second, column][i % 2], y[i]) == plain.learn_one(x, y[i])
     np.testing.assert_array_equal(learnt(model), learnt(plain))
+
+
+def test_an_array_as_hyper_parameter_is_the_array() -> None:
+    """In the constructor of arrays its numbers would be a shape."""
+    assert checked("prior", [2, 3], np.ndarray, {}).tolist() == [2, 3]

@@ -304,6 +304,8 @@ def test_similarities_that_are_no_numbers_come_last() -> None:
     values[:2, 1] = 1.0
     found = quality(lambda part: values[part], label, 2, with_query=True)
     assert found.precision.tolist() == [1 / 2, 1 / 2]
+    found = quality(lambda part: np.full((4, 4), np.nan)[part], label, 3)
+    assert found.precision[-1] == 1 / 3  # of the three others; the query itself is not ranked
 
 
 def test_whole_rankings_are_scikit_learns() -> None:
