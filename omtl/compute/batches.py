@@ -73,6 +73,8 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
     ------
     WriteError
         If the disk is full, which affects all units.
+    MemoryError
+        If there is too little memory.
     """
     if this_process() != asked_by:
         _one_thread()
@@ -90,9 +92,8 @@ def compute_unit(unit: Unit, asked_by: str) -> Result | Failure:
         return Failure(str(fault), missing_data=isinstance(fault, DataMissing))
     except SystemExit as end:
         return Failure(f"{unit.name}: its code asked Python to exit (status {end.code})")
-    except MemoryError as fault:
-        how = "use fewer workers (jobs=1), or raise parallel.unit_mib if it is set"
-        return Failure(f"{unit.name}: {describe_fault(fault).rstrip(': ')}; {how}")
+    except MemoryError:  # which this process may lack for words too
+        raise
     except Exception as fault:  # one failure must not affect other units
         if isinstance(fault, OSError) and fault.errno in FULL:
             raise cannot_write(fault.filename or home_folder(), fault) from fault
@@ -114,15 +115,19 @@ def compute_batch(units: list[Unit], asked_by: str, parallel: ParallelSpec) -> E
     seconds, mib = parallel.unit_seconds, parallel.unit_mib
     is_limited = seconds is not None or mib is not None
     for unit in units:
-        if parallel.backend == "processes" or is_limited or unit.is_own:
-            try:
-                ends[unit.key] = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
-            except LostProcess as fault:
-                if not (is_limited or unit.is_own):
-                    raise
-                ends[unit.key] = Failure(f"{unit.name}: {fault}")
-        else:
-            ends[unit.key] = compute_without_waiting(unit, asked_by)
+        try:
+            if parallel.backend == "processes" or is_limited or unit.is_own:
+                end = call_apart(compute_unit, unit, asked_by, seconds=seconds, mib=mib)
+            else:
+                end = compute_without_waiting(unit, asked_by)
+        except LostProcess as fault:
+            if not (is_limited or unit.is_own):
+                raise
+            end = Failure(f"{unit.name}: {fault}")
+        except MemoryError as fault:
+            how = "use fewer workers (jobs=1), or raise parallel.unit_mib if it is set"
+            end = Failure(f"{unit.name}: {describe_fault(fault).rstrip(': ')}; {how}")
+        ends[unit.key] = end
     return ends
 
 
