@@ -387,11 +387,8 @@ def compare(
         if config.metric is not None:
             raise UserError(f"metric={config.metric} is for omtl run; here use --metric NAME")
         named = baselines(config.protocol, known["algorithms"]) if against is None else against
-        several = [
-            *(named if isinstance(named, list | tuple) else [named]),
-            *(also if isinstance(also, list | tuple) else [also]),
-        ]
-        specs = [algorithm_of(one) for one in several]
+        several = (part if isinstance(part, list | tuple) else [part] for part in (named, also))
+        specs = [algorithm_of(one) for part in several for one in part]
         if not any(spec.networked for spec in (config.algorithm, *specs)):
             tell_of_networks(overrides, choices, [config.algorithm, *specs])
         others = [spec if patch_of(spec) is None else spec.name for spec in specs]

@@ -221,7 +221,7 @@ def algorithm_of(given: Any, searched: Collection[str] = ()) -> AlgorithmSpec:
     values = {} if inspect.isclass(given) else hyper_parameters_of(given)
     changed = values
     if any(hasattr(kind, method) for method in NAMED) and not inspect.isclass(given):
-        changed = changed_in(given)
+        changed = changed_in(given, values)
     shown = {name: value for name, value in changed.items() if name not in searched}
     if kind.__module__ == "omtl.sklearn":
         kind = kind.rules
@@ -299,9 +299,9 @@ def hyper_parameters_of(given: Any) -> dict[str, Any]:
     return {k: one.tolist() if isinstance(one, arrays) else one for k, one in values.items()}
 
 
-def changed_in(given: Any) -> dict[str, Any]:
+def changed_in(given: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return those hyper-parameters of another package's instance that are no defaults."""
-    values, usual = hyper_parameters_of(given), dict[str, Any]()
+    usual: Mapping[str, Any] = {}
     with suppress(TypeError):  # it cannot be made without some
         usual = hyper_parameters_of(type(given)())
     return {name: one for name, one in values.items() if name not in usual or one != usual[name]}
@@ -326,7 +326,7 @@ def as_config(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if any(hasattr(value, method) for method in NAMED) and not inspect.isclass(value):
-        return {TARGET: path_of(type(value)), **changed_in(value)}
+        return {TARGET: path_of(type(value)), **changed_in(value, hyper_parameters_of(value))}
     raise UserError(
         f"{value!r} cannot be written into a config; give a learner of your own, or a config with "
         f"{TARGET} (docs/foreign.md)"

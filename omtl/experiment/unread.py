@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 from omtl.experiment.schema import check_names
@@ -61,17 +61,12 @@ def refuse_settings(protocol: ProtocolSpec) -> None:
 def refuse_selection(rule: SelectionSpec) -> None:
     """Refuse what a rule of selection does not read; raise UserError."""
     usual = SelectionSpec.named(rule.name)
-    one, other = ({each.name: getattr(x, each.name) for each in fields(x)} for x in (rule, usual))
     read = ("most", "tasks") if rule.most and rule.rule == "oracle" else RULES[rule.rule]
-    if unread := sorted(_changed(one, other).difference(read, ("rule",))):
+    if unread := sorted(_changed(asdict(rule), asdict(usual)).difference(read, ("rule",))):
         raise UserError(
             f"selection {rule.name}: its rule, {rule.rule}, does not read {unread[0]}; it reads "
             f"{', '.join(read)}"
         )
-
-
-def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    return {name for name, value in one.items() if value != other.get(name)}
 
 
 def refuse_topology(network: NetworkSpec) -> None:
@@ -81,3 +76,7 @@ def refuse_topology(network: NetworkSpec) -> None:
             f"network {network.name} has another topology than {network.topology}; choose a "
             "network by network=NAME, or give network.edges"
         )
+
+
+def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    return {name for name, value in one.items() if value != other.get(name)}

@@ -2,9 +2,9 @@
 
 The floor is how many cells come within 10% of placebos, the printed rows permuted: those that the
 closest trial of a search finds, if one is recorded by the rule of the run, or else those of our own
-numbers. The ceiling
-is how many come within 10% of a print by us: one of our own draws of synthetic data, or the mean
-of as many of our own repeats as the paper has. No reading can be expected to do better.
+numbers. The ceiling is how many come within 10% of a print by us: one of our own draws of synthetic
+data, or the mean of as many of our own repeats as the paper has. No reading can be expected to do
+better.
 
 A row whose cells all match can still lie below the printed numbers in nearly every cell, which no
 verdict on a single cell shows: so whole rows and columns are tested, and the printed ± too.
